@@ -9,8 +9,9 @@ made before there were anchors). Then the groups of asking and the number over a
 `MRR` is that of the least accurate group. With --others the same labels are read by other metrics and groups too:
 confusion rows, precision and recall of five classes (others in each run), calibration error, and accuracy by other
 columns. The pools made:0, made:0.5 and made:1 have columns (language, tier) whose effects on the log-odds have that
-standard deviation. "stop" counts the runs that, looking after every 20 labels, stopped at a probability of 0.95, and
-how many of these named the right group.
+standard deviation; unequal:60 has 60 classes of very different size, and rare:8 has eight, of which some are rare and
+wrong more often than they say. "stop" counts the runs that, looking after every 20 labels, stopped at a probability of
+0.95, and how many of these named the right group.
 DIR has NPZ files of predictions with labels; without it, the built-in data are asked about. Of 1,000 groups and more a
 fifth of the runs is made.
 
@@ -24,13 +25,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, logit
 
 import fewlabels as fl
 from fewlabels.belief import Strata
@@ -38,10 +39,13 @@ from fewlabels.data import load_digits, load_fashion
 from fewlabels.estimates import interval, unfolded, value_draws
 from fewlabels.outcomes import Outcomes
 from fewlabels.policies.anchors import default_anchor
-from fewlabels.rectified import Rectified, Sample, rectified
+from fewlabels.rectified import Rectified, Sample, rectified, unheard
 from fewlabels.simulation.methods import method
 from fewlabels.simulation.order import asker_with_anchors
 from fewlabels.simulation.truth import truth as truth_of
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from benchmarks.made_pools import made, rare, unequal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -114,7 +118,9 @@ class Known:
     def rectified(self, belief: Belief | Strata, items: NDArray[np.int64], anchor: NDArray[np.bool_]) -> Rectified:
         """A belief about all items, held against the anchors."""
         sample = Sample(items, (self.outcome[items] == 0).astype(float), anchor)
-        return rectified(belief, self.pool.confidence, sample, np.random.default_rng(0))
+        heard = np.bincount(self.cells.cell[items], minlength=len(self.cells)).astype(float)
+        bare = unheard(self.cells.size, heard)
+        return rectified(belief, self.pool.confidence, sample, np.random.default_rng(0), bare=bare)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,19 +184,6 @@ def rate_of(case: Known, rate: type[fl.Precision | fl.Recall], k: int) -> Other:
     return Other.of(case, rate.__name__.lower(), metric, fl.whole(case.pool))
 
 
-def made(effect: float) -> tuple[Pool, list[int]]:
-    """A pool of eight classes with columns whose effects on the log-odds of being right have this deviation."""
-    rng = np.random.default_rng(3)
-    items = 6000
-    lang, tier = rng.choice(6, items, p=[0.4, 0.2, 0.15, 0.1, 0.1, 0.05]), rng.choice(3, items)
-    predicted, s = rng.integers(8, size=items), rng.beta(6, 1.5, items)
-    odds = -0.3 + 0.8 * logit(s) + rng.normal(0, effect, 6)[lang] + rng.normal(0, effect, 3)[tier]
-    right = rng.random(items) < expit(odds + rng.normal(0, 0.43, 8)[predicted])
-    columns = {"lang": [f"l{k}" for k in lang], "tier": [f"t{k}" for k in tier]}
-    pool = fl.read_pool({"predicted": [str(k) for k in predicted], "confidence": s} | columns, classes=list("01234567"))
-    return pool, np.where(right, predicted, (predicted + 1) % 8).tolist()
-
-
 def known(name: str, folder: Path | None) -> Known:
     """A built-in pool, or one of a folder; by sex × race where there are such columns, else by predicted class.
 
@@ -198,6 +191,10 @@ def known(name: str, folder: Path | None) -> Known:
     """
     if name.startswith("made:"):
         pool, labels = made(float(name.removeprefix("made:")))
+    elif name.startswith("rare:"):
+        pool, labels = rare(int(name.removeprefix("rare:")))
+    elif name.startswith("unequal:"):
+        pool, labels = unequal(int(name.removeprefix("unequal:")))
     elif name in BUILT_IN:
         data = BUILT_IN[name]()
         pool = fl.read_pool({"id": data.ids, "scores": data.scores}, classes=data.classes)

@@ -3,9 +3,12 @@
     python benchmarks/kills.py                                             a hundred of each, in some minutes
     python benchmarks/kills.py --kills 4000 --what killed                  labelling processes, killed at any moment
     python benchmarks/kills.py --kills 4000 --what killed --address postgresql://user@host/empty
+    python benchmarks/kills.py --kills 500 --what cut --address postgresql://user@host/empty
     python benchmarks/kills.py --kills 500 --what power,full               needs Linux, and the right to mount
 
 killed  a process that asks and tells is killed at a random moment, and the next one goes on where it was.
+cut     all connections to PostgreSQL are cut at a random moment, and the labelling process repeats each call until it
+        succeeds, with the same key.
 power   the database is on a file system of its own. After the kill its device is copied as it is, so that whatever was
         only in the page cache is gone, and the copy is mounted and read. After each kill a small file is written and
         not synced: in how many copies it is missing says whether the cache was really lost. With `--control` the
@@ -21,6 +24,7 @@ import argparse
 import os
 import random
 import resource
+import secrets
 import shutil
 import signal
 import subprocess
@@ -31,7 +35,7 @@ from collections import Counter
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator
 
+T = TypeVar("T")
 EACH = 400  # kills on one assessment
 IMAGE = 24 * 2**20  # bytes of a file system that loses its power
 ITEMS = 15 * EACH
@@ -132,6 +137,49 @@ def killed(folder: Path, kills: int, address: str | None) -> str:
         if address:
             break  # a server has one database; start again with another one
     return f"killed: {done:,} kills, {told:,} labels told, 0 lost, 0 doubled"
+
+
+def persisted(call: Callable[[], T]) -> T:
+    """The result of a call that is repeated while the database is away."""
+    for _ in range(500):
+        try:
+            return call()
+        except fl.StoreError:
+            time.sleep(0.01)
+    sys.exit("the database did not come back")
+
+
+def label_through_cuts(address: str, reports: int) -> None:
+    os.dup2(reports, 1)
+    audit = persisted(lambda: fl.load(address, "audit"))
+    while True:
+        for item in persisted(lambda: audit.ask(2)).ids:
+            once = partial(audit.tell, {item: "right"}, key=secrets.token_hex(8))
+            persisted(once)
+            say("told", item)
+
+
+def cut(kills: int, address: str) -> str:
+    import psycopg
+
+    new(address, 30 * kills)
+    reports, moments = Reports(), random.Random(kills)
+    reader, writer = os.pipe()
+    pid = fork(partial(label_through_cuts, address, writer))
+    os.close(writer)
+    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid != %s"
+    with psycopg.connect(address, autocommit=True) as admin:
+        for _ in range(kills):
+            reports.read(os.read(reader, 65536))
+            time.sleep(moments.uniform(0, 0.03))
+            admin.execute(others, [admin.info.backend_pid])
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    while rest := os.read(reader, 65536):
+        reports.read(rest)
+    os.close(reader)
+    reports.check(address)
+    return f"cut: {kills:,} times, {len(reports.told):,} labels told, 0 lost, 0 doubled"
 
 
 @contextmanager
@@ -238,6 +286,7 @@ def main() -> None:
         folder = Path(made)
         kinds: dict[str, Callable[[], str]] = {
             "killed": lambda: killed(folder, options.kills, options.address),
+            "cut": lambda: cut(options.kills, options.address) if options.address else "cut: needs --address; not done",
             "power": lambda: power(folder, options.kills) if mounts else "power: needs the right to mount; not done",
             "full": lambda: full(folder, options.kills, mounts=mounts),
         }

@@ -13,6 +13,8 @@ words     six classifiers on 2 classes, which say how sure they are in five word
 many      eight classifiers on 40 classes, with confidences
 crowd     fifteen relatives that make the same mistakes, and five others of which some are ten points better
 crowd_in  the same without the two best: what is left is nearly a tie
+herd      the same kinds as in crowd on another table of 4 classes, twelve relatives: looked at once, as is flock
+flock     ten nearest-neighbour relatives and six others, on 2 classes
 line      forty linear models, on 2 classes, answers only
 two       two classifiers on 4 classes, answers only
 """
@@ -91,6 +93,13 @@ def crowd() -> list[tuple[Any, int]]:
     return [(GaussianNB(var_smoothing=10.0 ** (-9 + s / 2)), 1000 + 20 * s) for s in range(15)] + unlike(2000)[:5]
 
 
+def flock() -> list[tuple[Any, int]]:
+    """Ten that ask the same neighbours, and six others."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    return [(KNeighborsClassifier(5 + 2 * s), 900 + 30 * s) for s in range(10)] + unlike(1200)[:6]
+
+
 def linear(count: int) -> list[tuple[Any, int]]:
     """Linear models that learn from 60 to 4,000 rows."""
     from sklearn.linear_model import LogisticRegression
@@ -111,6 +120,8 @@ def contests() -> Iterator[Contest]:
     yield Contest("many", forty, unlike(3000)[:8], "numbers")
     yield Contest("crowd", made(3, 5, class_sep=1.5), crowd())
     yield Contest("crowd_in", made(3, 5, class_sep=1.5), crowd()[:15] + crowd()[17:])
+    yield Contest("herd", made(4, 11, class_sep=1.3), crowd()[3:])
+    yield Contest("flock", made(2, 12, flip_y=0.1), flock())
     yield Contest("line", made(2, 6, n_clusters_per_class=3), linear(40))
     yield Contest("two", made(4, 7), [unlike(1500)[0], unlike(1000)[1]])
 

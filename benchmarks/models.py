@@ -1,6 +1,7 @@
 """Several models on one pool: the best of them, the difference of two, honesty, made worlds.
 
 python benchmarks/models.py --data DIR [--runs 60] [--what best,oracle,compare,pairs,honest,anchors] [--pools NAMES]
+    [--parts all]
 python benchmarks/models.py --what worlds [--worlds "twins,a hair"] [--runs 60]
 
 DIR has NPZ files with `predicted` (items × models), `labels`, `models`, `classes` and perhaps `confidence`. Without
@@ -115,6 +116,9 @@ def compare(pool: Pool, labels: list[int], name: str, runs: int) -> None:
         show(f"{name}, {title}: {task.a} against {task.b} at 50, 100, 200 labels", table, scores)
 
 
+PARTS = ("all", "ten best", "any ten", "all but three", "half")
+
+
 def part(kind: str, pool: Pool, labels: list[int], run: int) -> tuple[Pool, list[int]]:
     """A pool of some models and items of another, at random by the number of the run."""
     rng, said, true = np.random.default_rng([run, 1]), pool.answers, np.asarray(labels)
@@ -136,9 +140,9 @@ def part(kind: str, pool: Pool, labels: list[int], run: int) -> tuple[Pool, list
     return fl.read_pool(arrays), true[items].tolist()
 
 
-def honest(pool: Pool, labels: list[int], name: str, runs: int, most: int = 200) -> None:
+def honest(pool: Pool, labels: list[int], name: str, runs: int, parts: list[str], most: int = 200) -> None:
     """How many runs are 95% sure by 50 labels and by the most, and how many of these were right when they were."""
-    for kind in ("all", "ten best", "any ten", "all but three", "half"):
+    for kind in parts:
         if len(pool.models) <= 10 and kind in ("ten best", "any ten", "all but three"):
             continue
         sure = np.zeros((2, 2), dtype=int)
@@ -331,6 +335,7 @@ def main() -> None:
     parser.add_argument("--what", default="")
     parser.add_argument("--items", type=int, default=5_000, help="of pairs, each run on so many; 0 for all")
     parser.add_argument("--worlds", default=",".join(WORLDS))
+    parser.add_argument("--parts", default=",".join(PARTS), help="of honest")
     parser.add_argument("--pools", default=",".join(POOLS))
     given = parser.parse_args()
     what = given.what.split(",") if given.what else (["best", "compare"] if given.data else ["worlds"])
@@ -349,7 +354,7 @@ def main() -> None:
         if "oracle" in what:
             oracle(pool, labels, name, given.runs)
         if "honest" in what:
-            honest(pool, labels, name, given.runs)
+            honest(pool, labels, name, given.runs, given.parts.split(","))
         if "anchors" in what:
             anchors(pool, labels, name, given.runs)
         if "compare" in what:

@@ -34,7 +34,7 @@ from scipy.special import expit, logit
 import fewlabels as fl
 from fewlabels.belief import Strata
 from fewlabels.policies.anchors import ESTIMATE, STRIPS
-from fewlabels.rectified import Rectified, Sample, rectified
+from fewlabels.rectified import Rectified, Sample, rectified, unheard
 from fewlabels.simulation.methods import method
 from fewlabels.simulation.order import asker_with_anchors
 from fewlabels.simulation.truth import truth as truth_of
@@ -177,7 +177,10 @@ def ours(case: Known, *, steered: bool) -> Callable[[Values, Values, int, np.ran
         fine = prior.belief(truth.outcomes(items))
         strata = Strata(fine, np.zeros(len(truth.cells), np.int64), np.array([len(case.pool)]))
         sample = Sample(items, (case.outcome[items] == 0).astype(float), anchor)
-        belief: Strata | Rectified = rectified(strata, case.pool.confidence, sample, rng) if steered else strata
+        belief: Strata | Rectified = strata
+        if steered:
+            bare = unheard(truth.cells.size, fine.counts.sum(axis=-1))
+            belief = rectified(strata, case.pool.confidence, sample, rng, bare=bare)
         low, high = np.quantile(belief.draws(rng, DRAWS)[:, 0, 0], [0.025, 0.975])
         return Found(float(belief.mean()[0, 0]), float(low), float(high))
 

@@ -1,10 +1,14 @@
 """What the parts of the learned model are worth: the slope between groups, classes of mistakes, bins, and rivals.
 
-python -m benchmarks.posterior [--data DIR] [--pools cifar100_wrn,svhn] [--runs 20] [--what slope,rivals,classes,bins]
+python -m benchmarks.posterior [--data DIR] [--pools cifar100_wrn,svhn] [--runs 20] [--what slope,sizes,rivals,recall]
 
 slope: RMSE of groupwise accuracy at 200 and 500 random labels, without and with the slope between groups.
+sizes: RMSE at 2, 5 and 10 random labels a group, without and with the slope by the size of groups, for items and for
+groups (each counting once), with coverage and mean width of the 95 % intervals of groups.
 rivals: RMSE at 2, 5 and 10 labels a group, beside recalibrated confidences averaged in each group.
 classes: RMSE of confusion matrix and mean F1 at 2, 5 and 10 labels a class, where the scores of all classes are known.
+recall: RMSE of the recall of six classes, others in each run, at 200 and 500 labels, and coverage and width of its 95 %
+interval: with the scores of all classes, with the confidence alone ("top"), and without any ("none").
 bins: coverage of the 95 % interval of the calibration error at 50 to 500 labels, and by how much its median
 is off.
 
@@ -15,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +28,8 @@ from scipy.optimize import isotonic_regression, minimize
 from scipy.special import expit, logit
 
 import fewlabels as fl
-from benchmarks.honest import BUILT_IN, Known, known
-from fewlabels.estimates import unfolded, value_draws
+from benchmarks.honest import BUILT_IN, Known, known, score
+from fewlabels.estimates import interval, unfolded, value_draws
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,13 +43,14 @@ PER_GROUP = (2, 5, 10)
 LABELS = (200, 500)
 FEW_TO_MANY = (50, 100, 200, 500)
 CLASSES = 20
+CLASSES_READ = 6
 DRAWS = 500
 
 
 def say(what: str, name: str, who: str, runs: int, at: object, numbers: Sequence[float]) -> None:
     """One line of a table."""
     row = " ".join(f"{number:6.2f}" for number in numbers)
-    print(f"{what:8s} {name:13s} {who:18s} runs {runs:4d}  at {at}: {row}", flush=True)
+    print(f"{what:8s} {name:13s} {who:25s} runs {runs:4d}  at {at}: {row}", flush=True)
 
 
 def rmse(case: Known, mean: NDArray[np.float64]) -> float:
@@ -70,6 +76,24 @@ def slope(case: Known, runs: int) -> None:
         ]
         say("slope", case.name, who, runs, f"{LABELS} labels", [float(one) for one in found])
     module.KINDS = usual
+
+
+def sizes(case: Known, runs: int) -> None:
+    """The error and the intervals of groups without and with the slope by their size."""
+    module: Any = sys.modules["fewlabels.learned.items.between"]
+    usual = module._RARE, module._OFTEN  # noqa: SLF001  (what it is without them cannot be asked for)
+    for who, (rare, often) in (("without h", (1e-4, 1e-4)), ("with h", usual)):
+        module._RARE, module._OFTEN = rare, often  # noqa: SLF001
+        found = np.zeros((len(PER_GROUP), runs, 4))
+        for i, run in np.ndindex(found.shape[:2]):
+            items = drawn(case, min(PER_GROUP[i] * len(case.groups), len(case.pool) // 2), run)
+            belief = case.believe(items)
+            off = belief.mean()[:, 0] - case.truth
+            cover, width, *_ = score(belief.draws(np.random.default_rng(0), DRAWS)[..., 0], case.truth)
+            found[i, run] = rmse(case, off + case.truth), 100 * np.sqrt((off**2).mean()), 100 * cover, width
+        for what, row in zip(("items", "groups", "held", "width"), found.mean(axis=1).T.tolist(), strict=True):
+            say("sizes", case.name, f"{who}: {what}", runs, f"{PER_GROUP} a group", row)
+    module._RARE, module._OFTEN = usual  # noqa: SLF001
 
 
 def rivals(case: Known, runs: int) -> None:
@@ -108,12 +132,12 @@ def isotonic(s: NDArray[np.float64], right: NDArray[np.float64], at: NDArray[np.
 
 
 def draws_of(
-    case: Known, metric: Metric, groups: Partition, items: NDArray[np.int64]
+    case: Known, metric: Metric, groups: Partition, items: NDArray[np.int64], *asked: Partition
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Draws of a metric after some labels, shape (draws, values), the true values and those at the means."""
     cells = metric.cells(case.pool, groups)
     every = metric.outcomes(case.pool, cells, np.arange(len(case.pool)), case.true)
-    belief = fl.Learned().on(cells, "pool").belief(metric.outcomes(case.pool, cells, items, case.true[items]))
+    belief = fl.Learned().on(cells, "pool", *asked).belief(metric.outcomes(case.pool, cells, items, case.true[items]))
     draws = value_draws(metric, belief, cells, np.random.default_rng(0), DRAWS).reshape(DRAWS, -1)
     true = metric.value(every.counts / cells.size[:, None], cells).ravel()
     return draws, true, metric.value(belief.mean(), cells).ravel()
@@ -135,6 +159,32 @@ def classes(case: Known, runs: int) -> None:
         say("classes", case.name, who, runs, f"{PER_GROUP} a class", found)
 
 
+def recall(case: Known, runs: int) -> None:
+    """Recall of single classes, with what is known of scores and with less."""
+    pool = case.pool
+    answers = {"predicted": [pool.classes[k] for k in pool.predicted]}
+    known_of = {} if pool.score_sums is None else {"scores": pool}
+    if pool.confidence is not None:
+        known_of["top"] = fl.read_pool(answers | {"confidence": pool.confidence}, classes=list(pool.classes))
+    known_of["none"] = fl.read_pool(answers, classes=list(pool.classes))
+    exist = np.flatnonzero(np.bincount(case.true, minlength=len(pool.classes)))
+    for who, less in known_of.items():
+        variant, asked = replace(case, pool=less), fl.by_predicted(less)
+        for labels in LABELS:
+            rows = []
+            for run in range(runs):
+                items, rng = drawn(case, labels, run), np.random.default_rng([run, 8])
+                for k in rng.choice(exist, min(CLASSES_READ, len(exist)), replace=False).tolist():
+                    draws, true, _ = draws_of(
+                        variant, fl.Recall(positive=pool.classes[k]), fl.whole(less), items, asked
+                    )
+                    low, high = interval(draws, 0.95)
+                    rows.append([(np.nanmean(draws) - true[0]) ** 2, low[0] <= true[0] <= high[0], high[0] - low[0]])
+            square, held, width = np.mean(rows, axis=0)
+            numbers = [100 * float(np.sqrt(square)), 100 * float(held), 100 * float(width)]
+            say("recall", case.name, f"{who}: RMSE, held, width", runs, labels, numbers)
+
+
 def bins(case: Known, runs: int) -> None:
     """How often the interval of the calibration error holds, and by how much its median is off."""
     held, off = [], []
@@ -154,7 +204,7 @@ def bins(case: Known, runs: int) -> None:
 
 def main() -> None:
     """Run what was asked for."""
-    parts = {"slope": slope, "rivals": rivals, "classes": classes, "bins": bins}
+    parts = {"slope": slope, "sizes": sizes, "rivals": rivals, "classes": classes, "recall": recall, "bins": bins}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--pools", default=",".join(BUILT_IN))

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from fewlabels.belief import Belief as Belief
     from fewlabels.data import load_digits as load_digits
     from fewlabels.data import load_fashion as load_fashion
+    from fewlabels.findings.classes import ClassReport as ClassReport
+    from fewlabels.findings.fairness import Fairness as Fairness
+    from fewlabels.gate import Check as Check
+    from fewlabels.gate import Rule as Rule
     from fewlabels.interop import Annotation as Annotation
     from fewlabels.interop import log_results as log_results
     from fewlabels.interop import pool_from_estimator as pool_from_estimator
@@ -31,9 +35,12 @@ if TYPE_CHECKING:
     from fewlabels.interop import write_tasks as write_tasks
     from fewlabels.io import read_labels as read_labels
     from fewlabels.io import read_pool as read_pool
+    from fewlabels.labelling.agreement import Agreement as Agreement
     from fewlabels.labelling.batch import Batch as Batch
     from fewlabels.labelling.batch import Request as Request
+    from fewlabels.labelling.progress import Dispute as Dispute
     from fewlabels.metrics import *  # noqa: F403 - a part is named once, in the package of its family
+    from fewlabels.noise import Reliability as Reliability
     from fewlabels.partition import Partition as Partition
     from fewlabels.partition import by_column as by_column
     from fewlabels.partition import by_map as by_map
@@ -42,8 +49,11 @@ if TYPE_CHECKING:
     from fewlabels.partition import cross as cross
     from fewlabels.partition import whole as whole
     from fewlabels.parts import register as register
+    from fewlabels.planning import Forecast as Forecast
+    from fewlabels.planning import Plan as Plan
     from fewlabels.planning import forecast as forecast
     from fewlabels.planning import plan as plan
+    from fewlabels.plots import Display as Display
     from fewlabels.policies import *  # noqa: F403
     from fewlabels.pool import Pool as Pool
     from fewlabels.priors import Informed as Informed
@@ -52,6 +62,7 @@ if TYPE_CHECKING:
     from fewlabels.priors import Uniform as Uniform
     from fewlabels.simulation.methods import Method as Method
     from fewlabels.simulation.study import simulate as simulate
+    from fewlabels.standing import Standing as Standing
     from fewlabels.stopping import Stop as Stop
     from fewlabels.store import DamagedError as DamagedError
     from fewlabels.store import Store as Store
@@ -81,6 +92,9 @@ _NAMES = {
         "StoreError",
         "WrongNameError",
     ),
+    "findings.classes": ("ClassReport",),
+    "findings.fairness": ("Fairness",),
+    "gate": ("Check", "Rule"),
     "interop": (
         "Annotation",
         "log_results",
@@ -93,16 +107,21 @@ _NAMES = {
         "write_tasks",
     ),
     "io": ("read_labels", "read_pool"),
+    "labelling.agreement": ("Agreement",),
     "labelling.batch": ("Batch", "Request"),
+    "labelling.progress": ("Dispute",),
     "metrics": ("Metric",),
+    "noise": ("Reliability",),
     "partition": ("Partition", "by_column", "by_map", "by_predicted", "by_score", "cross", "whole"),
     "parts": ("register",),
-    "planning": ("forecast", "plan"),
+    "planning": ("Forecast", "Plan", "forecast", "plan"),
+    "plots": ("Display",),
     "policies": ("Policy",),
     "pool": ("Pool",),
     "priors": ("Prior",),
     "simulation.methods": ("Method",),
     "simulation.study": ("simulate",),
+    "standing": ("Standing",),
     "stopping": ("Stop",),
     "store": ("DamagedError", "Store", "UnsureError"),
     "store.address": ("NoFileError",),
@@ -134,4 +153,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__getattr__("__all__"))
+    return sorted([*__getattr__("__all__"), "__version__", "testing"])

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from fewlabels.noise import Reliability
     from fewlabels.plots import Display
     from fewlabels.rectified import Sample
-    from fewlabels.stopping import Standing, Stop
+    from fewlabels.standing import Standing
+    from fewlabels.stopping import Stop
     from fewlabels.store import Event
     from fewlabels.table import Table
     from fewlabels.tasks import Answer, Task
@@ -152,7 +153,7 @@ class Assessment(Labelling):
         overall: bool = False,
         groups: Partition | str | None = None,
         only: Sequence[str] = (),
-        sure: float = 0.95,
+        sure: float | None = None,
         guarantee: Literal["anytime"] | None = None,
         model: str | None = None,
         foresee: bool = False,
@@ -162,8 +163,8 @@ class Assessment(Labelling):
         Parameters
         ----------
         rule
-            A metric, >= or <=, and a number; or a `Rule`, which says the rest as well. None: the one that an assessment
-            made with `Certify` is about.
+            A metric, >= or <=, and a number; or a `Rule`, which says `overall` to `guarantee` itself, so that these
+            are refused beside it. None: the one that an assessment made with `Certify` is about.
         overall
             Whether the line is for all items together, and not for every group.
         groups
@@ -171,7 +172,7 @@ class Assessment(Labelling):
         only
             The groups that must reach it; all of them if none are named.
         sure
-            The probability with which a verdict is given.
+            The probability with which a verdict is given; 0.95 if None.
         guarantee
             "anytime": for every truth, and however often you look, a false pass has a probability of at most
             1 − sure.
@@ -187,12 +188,11 @@ class Assessment(Labelling):
         >>> fl.create(None, "pets", pool).check("accuracy >= 0.9").verdict
         'open'
         """
-        from fewlabels.gate import Rule, check, own_rule
+        from fewlabels.gate import check, rule_of
 
         only = several(only, "The 'only' of check()")
-        if isinstance(rule, str):
-            rule = Rule(rule, overall, "", groups, only, sure, guarantee)
-        return check(self, own_rule(self.spec.task) if rule is None else rule, model=model, foresee=foresee)
+        asked = rule_of(rule, self.spec.task, overall=overall, groups=groups, only=only, sure=sure, guarantee=guarantee)
+        return check(self, asked, model=model, foresee=foresee)
 
     def standing(self, *, stop: Stop | None = None, draws: int = 10_000) -> Standing:
         """Progress towards the stopping rules: the value of each now, the value wanted, and whether one is met.
@@ -310,7 +310,8 @@ class Assessment(Labelling):
 
         A judge is an evidence column of two verdicts such as pass and fail; and, if the question is about a true pass
         rate (`Prevalence`), the predictions. Over all items, and in each group. Columns judge, group, measure, k and of
-        (the labels that show it), mean, low and high.
+        (the labels that show it), mean, low and high (None where nothing can show it), and whole: whether the row is
+        about all items.
         """
         from fewlabels.findings.judges import judge_table, judges_of
 

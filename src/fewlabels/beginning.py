@@ -14,7 +14,7 @@ from fewlabels.io.labels import checked, labelled_rows
 from fewlabels.labelling.journal import Journal
 from fewlabels.labelling.subject import Subject
 from fewlabels.metrics import Accuracy
-from fewlabels.named import groups_from
+from fewlabels.named import check_groups, groups_from
 from fewlabels.partition import Partition, by_predicted, whole
 from fewlabels.policies import Policy, default_policy
 from fewlabels.policies.anchors import default_anchor, default_strips
@@ -119,7 +119,7 @@ def create(
     own = pool if model is None else pool.of(model)
     if groups is None:  # what is no task is refused below
         groups = whole(own) if isinstance(task, Task) and task.of_models else by_predicted(own)
-    groups = groups_from(groups, own)
+    groups = check_groups(groups_from(groups, own))
     if len(groups.group) != pool.rows:
         raise InputError(
             "the groups belong to another pool: they have another number of items. Make them from this pool."

@@ -57,8 +57,11 @@ class Cells:
         The outcome that a right prediction shows, shape (cells,), where outcomes are classes; None where
         they are right and wrong themselves.
     mistaken
-        Where outcomes are classes: the share of each outcome among wrong predictions of each class that the classifier
-        expects, and that somebody who knows nothing does, shape (2, classes, outcomes). Rows need not add up to 1.
+        Where outcomes are classes and there are scores: the mean scores of each predicted class, shape (classes,
+        classes). Away from the diagonal they say which mistakes to expect.
+    merged
+        Where outcomes are classes: the outcome that each true class (column) is for each predicted class, shape
+        (classes, classes).
     predicted
         Where outcomes are classes: the predicted class of each item, shape (items,).
     answered
@@ -83,6 +86,7 @@ class Cells:
     scores: NDArray[np.float64] | None = None
     right: NDArray[np.int64] | None = None
     mistaken: NDArray[np.float64] | None = None
+    merged: NDArray[np.int64] | None = None
     predicted: NDArray[np.int32] | None = None
     answered: NDArray[np.bool_] | None = None
     silent: int | None = None

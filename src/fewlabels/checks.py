@@ -6,7 +6,7 @@ from math import inf, nan
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, TypeVar
 
-from fewlabels.errors import FewlabelsError, InputError, SpecError, described
+from fewlabels.errors import Argument, FewlabelsError, InputError, SpecError, described
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -113,7 +113,8 @@ def check_guarantee(guarantee: object, *, together: bool = False, what: str = "T
     if guarantee not in (None, "anytime"):
         raise SpecError(f"{what} must be 'anytime' or None. Got {guarantee!r} instead.")
     if together and guarantee is None:
-        raise SpecError("together=True is about a guarantee. Say guarantee='anytime' as well, or leave it out.")
+        said = Argument("together", value=True), Argument("guarantee", "anytime")
+        raise SpecError(said[0], " is about a guarantee. Say ", said[1], " as well, or leave it out.")
 
 
 def number_of(text: str) -> float | None:

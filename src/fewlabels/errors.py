@@ -46,6 +46,19 @@ class Call:
     def __str__(self) -> str:
         return f"{self.function}({', '.join(['...', *map(str, self.arguments)])})"
 
+    @property
+    def options(self) -> tuple[Argument, ...]:
+        """The arguments by the names of options and fields, where those of `Stop` begin with stop.
+
+        >>> [argument.name for argument in Call("Stop", (Argument("width", 0.2), Argument("guarantee"))).options]
+        ['stop_width', 'guarantee']
+        """
+        if self.function != "Stop":
+            return self.arguments
+        return tuple(
+            each if each.name == "guarantee" else Argument(f"stop_{each.name}", each.value) for each in self.arguments
+        )
+
 
 Piece = str | Argument | Call
 """A piece of a message."""

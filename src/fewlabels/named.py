@@ -7,12 +7,25 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from fewlabels.bins import column_and_bins
 from fewlabels.checks import of_kind
 from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.metrics import Metric, Prevalence
 from fewlabels.metrics.rates import Rate
 from fewlabels.opposites import positive_of
-from fewlabels.partition import Partition, by_column, by_map, by_predicted, by_score, cross, whole
+from fewlabels.partition import (
+    MOST_GROUPS,
+    TOO_MANY,
+    Partition,
+    by_column,
+    by_map,
+    by_predicted,
+    by_score,
+    cross,
+    whole,
+)
 from fewlabels.parts import build, names_of, registered
 from fewlabels.wording import some_of
 
@@ -22,7 +35,8 @@ if TYPE_CHECKING:
     from fewlabels.parts import Family
     from fewlabels.pool import Pool
 
-GROUPS = "predicted, score:10, weight:10, column:NAME, map:FILE.csv, whole"
+GROUPS = "predicted, score:10, weight:10, column:NAME, column:NAME:BINS, map:FILE.csv, whole"
+_ALONE = 1_000  # so many groups may have one item each: a small table is what it is
 _MOST_NAMES = 30  # classes that are listed; there may be thousands
 # Other usual names of metrics, compared without spaces, - and _.
 _ALSO = {
@@ -38,11 +52,41 @@ def groups_from(given: Partition | str, pool: Pool) -> Partition:
     >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", "m"]})
     >>> groups_from("column:sex,predicted", pool).names
     ('f × a', 'm × a', 'm × b')
+
+    A column of numbers or dates can be put into bins, by how many there are or by where they begin.
+
+    >>> ages = fl.read_pool({"predicted": ["a", "b", "a"], "age": [20, 35, 64]})
+    >>> groups_from("column:age:30/60", ages).names
+    ('age under 30', 'age 30–59', 'age 60 or more')
     """
     if not isinstance(given, str):
         return of_kind(given, Partition, "The 'groups'")
     parts = [_one_partition(part.strip(), pool) for part in given.split(",")]
-    return parts[0] if len(parts) == 1 else cross(*parts)
+    return check_groups(parts[0] if len(parts) == 1 else cross(*parts))
+
+
+def check_groups(groups: Partition) -> Partition:
+    """The groups; an InputError if they are so many that nothing can be learned about them.
+
+    Groups that an assessment has already are not checked: what was begun with them can still be opened.
+
+    >>> import fewlabels as fl
+    >>> table = {"predicted": ["a", "b"] * 750, "text": [f"text {i}" for i in range(1500)]}
+    >>> pool = fl.read_pool(table, columns=["text"])
+    >>> check_groups(fl.by_column(pool, "text"))
+    Traceback (most recent call last):
+    fewlabels.errors.InputError: 1,500 items make 1,500 groups by column 'text', fewer than two items in each on
+    average. A label of one group says little about another, ...
+    """
+    items, filled = int(groups.sizes.sum()), int(np.count_nonzero(groups.sizes))
+    if filled <= _ALONE or (filled <= MOST_GROUPS and items >= 2 * filled):
+        return groups
+    why = "fewer than two items in each on average" if items < 2 * filled else f"and {MOST_GROUPS:,} are the most"
+    raise InputError(
+        f"{items:,} items make {filled:,} groups {groups.words}, {why}. {TOO_MANY} Or take all items together, with ",
+        Argument("groups", "whole"),
+        ".",
+    )
 
 
 def _one_partition(text: str, pool: Pool) -> Partition:
@@ -52,7 +96,7 @@ def _one_partition(text: str, pool: Pool) -> Partition:
         "whole": lambda: whole(pool),
         "score": lambda: by_score(pool, _bins(text, rest)),
         "weight": lambda: by_score(pool, _bins(text, rest), "weight"),
-        "column": lambda: by_column(pool, rest),
+        "column": lambda: _by_column(rest, pool),
         "map": lambda: by_map(pool, _class_map(rest)),
     }
     if kind not in makers or (kind in ("predicted", "whole") and rest) or (kind in ("column", "map") and not rest):
@@ -61,6 +105,11 @@ def _one_partition(text: str, pool: Pool) -> Partition:
         names = f"Use one of {GROUPS}; or several with commas, to cross them."
         raise SpecError(Argument("groups", text), f" is not known. {hint}{names}")
     return makers[kind]()
+
+
+def _by_column(text: str, pool: Pool) -> Partition:
+    column, bins = column_and_bins(text, [] if pool.columns is None else pool.columns.column_names)
+    return by_column(pool, column, bins or None)
 
 
 def _bins(text: str, number: str) -> int:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fewlabels.arrow import missing_in, numbers_of
+from fewlabels.bins import Bins, bins_from, values_of
 from fewlabels.checks import number_of, of_kind, whole_number
 from fewlabels.errors import Argument, InputError
 from fewlabels.pool import NO_ANSWER, Pool
 from fewlabels.reserve import BINS, EDGES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
 
 # Codes that are more than this many times as large as there are rows are sorted to number them.
 _SPARSE = 4
+
+MOST_GROUPS = 100_000
+"""More groups would make every command take minutes, and nobody has as many labels."""
+TOO_MANY = (
+    "A label of one group says little about another, so nearly all of them would stay without a number of their own. "
+    "Group by a column with few values, such as a region or a source, put numbers or dates into bins, as in "
+    "column:NAME:4, or group by predicted class or score."
+)
+"""Why there may not be more, and what to do."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,8 +100,8 @@ class Partition:
     def position(self, name: str) -> int:
         """The position of a group by its name; an unknown name is an InputError.
 
-        The × of crossed groups, which few keyboards have, can be typed as x, and letter case does not matter where it
-        is clear.
+        The × of crossed groups and the – of bins, which few keyboards have, can be typed as x and -, and letter case
+        does not matter where it is clear.
 
         >>> import fewlabels as fl
         >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", "m"]})
@@ -102,7 +112,7 @@ class Partition:
         for spelling in (name, typed):
             if spelling in self.names:
                 return self.names.index(spelling)
-        alike = [place for place, known in enumerate(self.names) if known.casefold() == typed.casefold()]
+        alike = [place for place, known in enumerate(self.names) if _typed(known) == _typed(typed)]
         if len(alike) == 1:
             return alike[0]
         near = difflib.get_close_matches(typed, self.names, 1)
@@ -231,15 +241,27 @@ def _joined_bins(reserve: Reserve, bins: int, equal: str) -> tuple[NDArray[np.in
     return place[reserve.bin], np.column_stack([EDGES[filled[first]], EDGES[filled[last] + 1]])
 
 
-def by_column(pool: Pool, column: str) -> Partition:
+def by_column(pool: Pool, column: str, bins: int | Iterable[object] | Bins | None = None) -> Partition:
     """One group for each value of a column, in sorted order; missing values form the group "(missing)".
 
+    With `bins`, a column of numbers or dates is put into so many bins with about the same number of items each, or
+    into bins that begin where you say. The partition remembers where they begin.
+
     >>> import fewlabels as fl
-    >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", None]})
+    >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", None], "age": [20, 35, 64]})
     >>> fl.by_column(pool, "sex").names
     ('f', 'm', '(missing)')
+    >>> fl.by_column(pool, "age", bins=[30, 60]).names
+    ('age under 30', 'age 30–59', 'age 60 or more')
     """
     values = of_kind(pool, Pool, "The 'pool' of by_column()").column(column)
+    read_in = None if pool.reserve is None else pool.reserve.bins.get(column)
+    if read_in is not None:
+        return _in_the_tables_bins(pool, Bins.from_json(column, read_in), bins)
+    if bins is not None:
+        held, kind = values_of(column, values)
+        chosen = bins if isinstance(bins, Bins) else bins_from(column, bins, held, kind)
+        return _in_bins(pool, chosen, chosen.of(held), np.isnan(held))
     encoded = values.combine_chunks().dictionary_encode()
     known = encoded.dictionary.to_pylist()
     # Engines give values as text, numbers too.
@@ -253,6 +275,32 @@ def by_column(pool: Pool, column: str) -> Partition:
     if encoded.null_count:
         names.append("(missing)")
     return Partition(tuple(names), place[code], {"by": "column", "column": column}, pool.count)
+
+
+def _in_bins(pool: Pool, bins: Bins, place: NDArray[np.int32], missing: NDArray[np.bool_]) -> Partition:
+    """Groups that are bins, by the bin of each row and whether it has one, two of shape (rows,)."""
+    names = (*bins.names, "(missing)") if missing.any() else bins.names
+    recipe = {"by": "column", "column": bins.column, "bins": bins.to_json()}
+    return Partition(names, np.where(missing, len(bins.names), place).astype(np.int32), recipe, pool.count)
+
+
+def _in_the_tables_bins(pool: Pool, read_in: Bins, wanted: int | Iterable[object] | Bins | None) -> Partition:
+    """The bins in which a column of a table was read. Of the values themselves nothing is known, so none other are."""
+    known = len(read_in.names)
+    same = wanted in (None, known, str(known), read_in) or (
+        not isinstance(wanted, (int, Bins, type(None)))
+        and bins_from(read_in.column, wanted, np.empty(0), read_in.kind).edges == read_in.edges
+    )
+    if not same:
+        begin = ", ".join(map(read_in.written, read_in.edges))
+        raise InputError(
+            f"the column {read_in.column!r} was read from the table in {known} bins, which begin at {begin}, and there "
+            "are no others here. Begin an assessment with others, under another name."
+        )
+    code = pool.column(read_in.column).combine_chunks()
+    missing = missing_in(code)
+    place = numbers_of(code.fill_null("0").cast("int64"))
+    return _in_bins(pool, read_in, place.astype(np.int32), missing)
 
 
 def by_map(pool: Pool, classes: Mapping[str, str]) -> Partition:
@@ -322,13 +370,22 @@ def partition_from_recipe(pool: Pool, recipe: Mapping[str, Any]) -> Partition:
         "whole": lambda: whole(pool),
         "predicted": lambda: by_predicted(pool),
         "score": lambda: by_score(pool, recipe["bins"], recipe["equal"]),
-        "column": lambda: by_column(pool, recipe["column"]),
+        "column": lambda: by_column(pool, recipe["column"], _bins_of(recipe)),
         "map": lambda: by_map(pool, recipe["classes"]),
         "cross": lambda: cross(*(partition_from_recipe(pool, part) for part in recipe["of"])),
     }
     if recipe.get("by") not in makers:
         raise InputError(f"unknown way to make groups: {recipe.get('by')!r}. The known ways are {', '.join(makers)}.")
     return makers[recipe["by"]]()
+
+
+def _bins_of(recipe: Mapping[str, Any]) -> Bins | None:
+    return Bins.from_json(recipe["column"], recipe["bins"]) if "bins" in recipe else None
+
+
+def _typed(name: str) -> str:
+    """A name as keyboards have it, whatever its case."""
+    return name.replace("–", "-").casefold()
 
 
 def _bin_names(edges: NDArray[np.float64]) -> tuple[str, ...]:
@@ -376,4 +433,5 @@ def _words(recipe: Mapping[str, Any]) -> str:
         return f"by columns {' × '.join(repr(part['column']) for part in recipe['of'])}"
     if by == "cross":
         return " × ".join(_words(part) for part in recipe["of"])
-    return {"predicted": "by predicted class", "map": "by class map"}.get(by) or f"by column {recipe['column']!r}"
+    bins = f" in {len(recipe['bins']['edges']) + 1} bins" if "bins" in recipe else ""
+    return {"predicted": "by predicted class", "map": "by class map"}.get(by) or f"by column {recipe['column']!r}{bins}"

@@ -241,7 +241,8 @@ class Learned(Prior):
 
     P(right | confidence s, group c) = σ(a + b·(logit s − x0) + g·z_c + u_c), u_c ~ N(0, τ²), with z_c how much surer
     the group is than the pool; see `learned/items/`. Where labels show classes, those of mistakes are q_c ~
-    Dirichlet(κ m_c), with m_c the scores of the other classes, tempered; see `learned/mistakes.py`. All metrics are
+    Dirichlet(κ m_c), with m_cj ∝ w_j e_cj^b: the scores e of the other classes, tempered, times how much oftener each
+    of them is missed than expected; see `learned/mistakes.py`. All metrics are
     functions of this one posterior of items. Groups with few labels are judged by what the scores turn out to mean;
     where groups have nothing in common, each is left to its own labels. Uncertainty about a, b, g, τ and κ is part of
     every interval. What was learned is in `audit.belief().summary()`, in words and numbers.

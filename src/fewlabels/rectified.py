@@ -23,12 +23,19 @@ if TYPE_CHECKING:
 # deviation, and how probable that is beforehand. Measured: docs/learned-prior.md has the table.
 _OFF = np.array([0.1, 0.35])
 _OFF_PRIOR = np.array([0.9, 0.1])
+# From which distance on, in log-odds, labels contradict confidences; how much further off the belief may be then; and
+# from how many labels on a group is known rather by its own than by those of others.
+_CONTRADICTED, _FURTHER, _OWN = 1.5, 3.0, 5
+# Mean confidences beyond these are not taken at their word.
+_ENDS = 0.02, 0.98
 # The prior of the recalibration: σ(a + b·logit s), a ~ N(0, 2²), b ~ N(1, 0.5²).
 _MEAN, _PRECISION = np.array([0.0, 1.0]), np.array([0.25, 4.0])
 # How many more residuals, of the variance that the recalibration expects, count beside those of the anchors.
 _EXPECTED = 4.0
 # Confidences nearer to 0 or 1 than this tell nothing more.
 _EDGE = 1e-4
+# How wide a bin of log-odds is.
+_BIN = 1 / 200
 # Draws from which the variance of the belief is taken.
 _DRAWS = 1_000
 
@@ -71,6 +78,43 @@ class Sample:
         shown = np.full(int(max(self.items.max(initial=0), items.max(initial=0))) + 1, np.nan)
         shown[items] = right
         return Sample(self.items, shown[self.items], self.anchor)
+
+
+@dataclass(frozen=True, eq=False)
+class Binned:
+    """All items in fine bins of confidence, for plans, which ask for the number over all of them again and again.
+
+    A bin is h = 1/200 of log-odds wide and has the mean log-odds of its items. So the mean of f = σ(a + b·logit s) over
+    all items, where |f''| ≤ 0.1 b², is right to 0.1 b² h²/8 < 1e-6 for every b below 1.7.
+
+    Parameters
+    ----------
+    scores
+        The confidence of each row, shape (rows,).
+    confidence, count
+        Confidence and number of items of each bin, two of shape (bins,).
+    """
+
+    scores: NDArray[np.float64]
+    confidence: NDArray[np.float64]
+    count: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, scores: NDArray[np.float64], count: NDArray[np.int64] | None) -> Binned:
+        """Put items into bins; `count` is how many each row stands for, as in `Pool.count`."""
+        odds = logit(np.clip(scores, _EDGE, 1 - _EDGE))
+        many = np.ones(len(odds), dtype=np.int64) if count is None else count
+        place = np.floor((odds - odds.min(initial=0)) / _BIN).astype(np.int64)
+        items, total = np.bincount(place, many), np.bincount(place, many * odds)
+        some = items > 0
+        return cls(scores, expit(total[some] / items[some]), items[some].astype(np.int64))
+
+    def with_sample(self, sample: Sample) -> tuple[NDArray[np.float64], Sample, NDArray[np.int64]]:
+        """Confidences, sample and counts for `rectified`: bins, and then the sample's items, which count 0."""
+        bins, asked = len(self.confidence), len(sample.items)
+        confidence = np.concatenate([self.confidence, self.scores[sample.items]])
+        rows = Sample(bins + np.arange(asked), sample.right, sample.anchor)
+        return confidence, rows, np.concatenate([self.count, np.zeros(asked, dtype=np.int64)])
 
 
 def recalibrated(confidence: NDArray[np.float64] | None, items: int, sample: Sample) -> NDArray[np.float64]:
@@ -224,19 +268,22 @@ def rectified(
     rng: np.random.Generator,
     count: NDArray[np.int64] | None = None,
     drawn: NDArray[np.float64] | None = None,
+    *,
+    bare: float = 0.0,
 ) -> Rectified:
     """Hold a belief about all items, in one cell or several, against the anchors.
 
-    Its variance is taken from draws, or from those that are given: `drawn` shares right, shape (n, cells).
+    Its variance is taken from draws, or from those that are given: `drawn` shares right, shape (n, cells). `bare` is
+    how much of the pool lies in groups that labels hardly speak for (`unheard`).
 
     The belief says M ± s, the anchors R ± t. The belief has seen the anchors too: if it were right, it would use them
     best, and then Var(R − M) = t² − s² =: q (Hausman 1978). If it is off by b ~ N(0, σ²), then R − M ~ N(−b, q), so
 
     E b = −w(R − M) with w = σ²/(σ² + q), and the number over all items is M + w(R − M), its variance s² + wq.
 
-    σ is a change of the log-odds of every item, of a size that was measured, and is mixed over two values by what the
-    anchors say: so few anchors move the number little, many decide it, and without any the interval is that of a belief
-    which rests on the scores.
+    σ is a change of the log-odds of every item, of a size that was measured, times `contradiction`, and is mixed over
+    two values by what the anchors say: so few anchors move the number little, many decide it, and without any the
+    interval is that of a belief which rests on the scores.
 
     >>> from fewlabels.belief import Belief
     >>> whole = Belief(np.ones((1, 2)), np.array([[30.0, 20.0]]), np.array([1000]), "pool")
@@ -258,7 +305,8 @@ def rectified(
         still = belief.left / size
     else:
         sd = np.sqrt(sd**2 + said * (1 - said) / items)  # the pool is itself a sample of the population
-    off = (_OFF * float(np.average(expected * (1 - expected), weights=count)) * float(share_of @ still)) ** 2
+    usual = float(np.average(expected * (1 - expected), weights=count)) * float(share_of @ still)
+    off = (_OFF * usual * contradiction(said, confidence, count, bare)) ** 2
     part = _parts(means, still, share_of)
     if np.isinf(sd):
         return Rectified(belief, _OFF_PRIOR, np.zeros_like(off), np.sqrt(off), part, limits, 0)
@@ -269,6 +317,34 @@ def rectified(
     weight = np.exp(fits - fits.max())
     weight /= weight.sum()
     return Rectified(belief, weight, share * (found - said), np.sqrt(share * rest), part, limits, sample.anchors)
+
+
+def unheard(size: NDArray[np.int64], labels: NDArray[np.float64]) -> float:
+    """How much of the pool lies in groups that labels hardly speak for: Σ_g p_g 5/(5 + n_g), from sizes and labels.
+
+    >>> round(unheard(np.array([900, 100]), np.array([0.0, 45.0])), 2)
+    0.91
+    """
+    return float(size @ (_OWN / (_OWN + labels)) / size.sum())
+
+
+def contradiction(
+    believed: float, confidence: NDArray[np.float64] | None, count: NDArray[np.int64] | None, bare: float
+) -> float:
+    """How much further the belief may be off where labels contradict the confidences: 1, and up to 4.
+
+    It is 1 + u·min(max(d − 1.5, 0), 3), with d the distance in log-odds between the share right that is believed in and
+    the mean confidence, and u = `bare` as in `unheard`. Such confidences say nothing about groups without labels, so
+    that these are judged by the few to which labels were steered. Without confidences it is 1.
+
+    >>> sure = np.full(10, 0.99)
+    >>> [round(contradiction(share, sure, None, 0.5), 2) for share in (0.95, 0.8, 0.6, 0.1)]
+    [1.0, 1.5, 1.99, 2.5]
+    """
+    if confidence is None:
+        return 1.0
+    d = abs(logit(np.clip(believed, *_ENDS)) - logit(np.clip(np.average(confidence, weights=count), *_ENDS)))
+    return float(1 + bare * np.clip(d - _CONTRADICTED, 0, _FURTHER))
 
 
 def _parts(

@@ -129,6 +129,11 @@ class Reserve:
         found = self.table.get("columns", {}).get("steps", ())
         return {str(name): (float(low), float(width)) for name, low, width in found}
 
+    @property
+    def bins(self) -> dict[str, dict[str, Any]]:
+        """The bins in which columns of the table were read, as `Bins.to_json` writes them, by the columns' names."""
+        return dict(self.table.get("columns", {}).get("bins", {}))
+
     def queue(self, group: NDArray[np.int32], groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The named rows of each group in the order of their keys, as far as no item of the group is left out.
 

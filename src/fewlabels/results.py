@@ -14,7 +14,7 @@ from fewlabels.estimates import affordable, check_level, estimate, guaranteed, v
 from fewlabels.labelling.progress import by_group
 from fewlabels.labelling.promises import check_promise
 from fewlabels.noise import Reliability, reliability
-from fewlabels.stopping import Standing, Stop, missing_labels, standing
+from fewlabels.standing import Standing, missing_labels, standing
 from fewlabels.table import Table
 from fewlabels.tasks import Answer, Task
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fewlabels.labelling.ledger import Ledger
     from fewlabels.metrics import Metric
     from fewlabels.partition import Partition
+    from fewlabels.stopping import Stop
     from fewlabels.views import Views
 
 
@@ -130,16 +131,14 @@ class Results:
         return reliability(imputed, voting.predicted, subject.spec.labels_right, level, gold)
 
     def majority_items(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The labelled items, and the class that most people gave each."""
+        """The labelled items, and the class that most people gave each; if votes are weighed, disputed ones too."""
         with self._journal.reading() as ledger:
             items, true = ledger.labels()
             voting = self._views.beliefs.voting
             if voting is None:
                 return items, true
             ballots = voting.told(ledger).imputed.ballots
-        most = dict(zip(ballots.items.tolist(), ballots.majority().tolist(), strict=True))
-        given = [most.get(item, last) for item, last in zip(items.tolist(), true.tolist(), strict=True)]
-        return items, np.array(given, dtype=np.int32)
+        return ballots.items[ballots.evidence], ballots.majority()[ballots.evidence].astype(np.int32)
 
     # --- inside
 

@@ -13,7 +13,7 @@ from fewlabels.learned.models import LevelsBelief, ModelsBelief, OneModelBelief,
 from fewlabels.named import groups_from, metric_from
 from fewlabels.noise import NoisyBelief
 from fewlabels.partition import Partition, cross, partition_from_recipe, whole
-from fewlabels.rectified import rectified
+from fewlabels.rectified import rectified, unheard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -143,12 +143,12 @@ class Views:
         with self.journal.reading() as ledger:
             if not (self.is_over_all and subject.is_steered(ledger)) or subject.cells.right is not None:
                 return None
-            return subject.sample(ledger)
+            return self.journal.sample()
 
     def at_random(self) -> int:
         """How many labelled items were drawn at random from all, and not where the policy wanted a label."""
-        with self.journal.reading() as ledger:
-            return self.journal.subject.sample(ledger).anchors
+        with self.journal.reading():
+            return self.journal.sample().anchors
 
     def replay(self, parts: Iterable[Sequence[Event]], cells: Cells) -> Iterator[tuple[Ledger, Belief]]:
         """The ledger and the belief about cells of the groups, after each of the parts of the log."""
@@ -207,18 +207,23 @@ class Views:
             labels, voting = self._labels(ledger, at), self.beliefs.voting
             # A number over all items can be off after steered asking, where labels show right and wrong.
             off = len(groups) == 1 and cells.right is None and subject.is_steered(now)
-            sample = subject.sample(ledger) if off else None
+            sample = None
+            if off:
+                sample = self.journal.sample() if at is None else subject.sample(at)
         fine, prepared = self._prepared(metric, cells, groups, model, labels)
         beliefs = prepared.beliefs([metric.outcomes(pool, fine, labels.items, true) for true in labels.each])
         read = [belief if fine is cells else _merged(belief, fine, cells) for belief in beliefs]
         parts: list[Believed] = [*read]
         if sample is not None:
             rng, draws = self.rng(), max(_VARIANCE // len(read), _FEWEST)
+            asking = subject.asking
+            heard = np.bincount(asking.group[sample.items[sample.labelled]], minlength=len(asking))
+            bare = unheard(asking.sizes, heard.astype(float))
             for k, (belief, true) in enumerate(zip(read, labels.each, strict=True)):
                 right = true == pool.predicted[labels.items]
                 shown = sample if voting is None else sample.relabelled(labels.items, right)
                 drawn = belief.draws(rng, draws)[..., 0]
-                parts[k] = rectified(belief, pool.confidence, shown, rng, pool.count, drawn)
+                parts[k] = rectified(belief, pool.confidence, shown, rng, pool.count, drawn, bare=bare)
         return View(metric, parts[0] if voting is None else NoisyBelief.of(parts), cells)
 
     def _fitting(self, groups: Partition, model: str | None) -> Partition:
@@ -235,7 +240,7 @@ class Views:
     def _labels(self, ledger: Ledger, at: Ledger | None) -> _Labels:
         """The labels of a ledger, which is that of now unless it is one of an earlier state of the log."""
         subject = self.journal.subject
-        (items, *each), alone = self.beliefs.possible_labels(at), not ledger.drawn.elsewhere
+        (items, *each), alone = self.beliefs.possible_labels(at), not ledger.labels_elsewhere()
         asked = [subject.asking] if alone else subject.askers.asked(ledger)
         return _Labels(items, each, alone, asked, subject.is_random_sample(ledger))
 

@@ -68,4 +68,4 @@ def test_asking_about_a_matrix_takes_outcomes_together(monkeypatch):
     assert len(set(audit.ask(40).ids)) == 40
     (few,) = seen
     assert isinstance(few, Alike)
-    assert few.numbers < audit.belief().numbers / 3
+    assert few.numbers < audit.belief().numbers / 2

@@ -16,7 +16,7 @@ from fewlabels.outcomes import Outcomes
 from fewlabels.planning import forecast, plan
 from fewlabels.tasks.backing import FEW
 from fewlabels.tasks.surprise import surprise
-from tests.support.reports import CLASSES, pool, told_exactly
+from tests.support.reports import CLASSES, pool, told, told_exactly
 
 GOOD = dict.fromkeys(CLASSES, (60, 2))
 
@@ -150,7 +150,7 @@ def test_what_does_not_fit_the_groups_is_refused() -> None:
     items, _ = pool()
     for task, message in (
         (fl.Certify(fl.Accuracy(), at_least=90), "says nothing"),
-        (fl.Certify(fl.Accuracy(), at_least=0.9, only=("sock",)), "cannot find the group 'sock'"),
+        (fl.Certify(fl.Accuracy(), at_least=0.9, only=("sock",)), "there is no group 'sock' to certify"),
         (fl.Certify(fl.Confusion(), at_least=0.9), "one number for each group"),
         (fl.Certify(fl.CalibrationError(), at_most=0.1, guarantee="anytime"), "needs a metric that is one share"),
     ):
@@ -287,3 +287,46 @@ def test_asking_stays_with_a_group_until_its_fail_allows_for_the_number_of_group
     assert not task.own_labels(belief, cells)[1].any()
     shares = np.where(np.arange(40) == 0, 0.5, 0.97)
     assert task.reward(belief, cells, np.stack([shares, 1 - shares], axis=1)).nonzero()[0].tolist() == [0]
+
+
+@pytest.mark.parametrize("target", ["population", "pool"])
+@pytest.mark.parametrize("guarantee", [None, "anytime"])
+@pytest.mark.parametrize(("side", "line"), [("at_least", 1.0), ("at_least", 0.0), ("at_most", 1.0), ("at_most", 0.0)])
+def test_a_line_at_the_end_of_the_scale_is_a_line(side, line, guarantee, target) -> None:
+    """A wrong label refutes 100%, and the wealth of bets on more than that is a number; warnings are errors here."""
+    task = fl.Certify(fl.Accuracy(), guarantee=guarantee, **{side: line})
+    audit = told(80, task=task, target=target, stop=fl.Stop(probability=0.95))
+    standing, answer = audit.standing(), audit.answer()
+    trivial = (side, line) in {("at_least", 0.0), ("at_most", 1.0)}
+    assert trivial or "fail" in answer.table["verdict"]
+    assert not trivial or "fail" not in answer.table["verdict"]
+    assert all(0 <= rule.now <= 1 for rule in standing.rules)  # NaN is not
+    assert "nan" not in f"{standing} {answer}"
+
+
+def test_a_fail_is_as_sure_of_each_group_as_of_the_least_sure_one() -> None:
+    """That some group misses the line is surer than that this one does."""
+    from fewlabels.tasks.certify_words import answer
+    from fewlabels.wording import probability
+
+    task = fl.Certify(fl.Accuracy(), at_least=0.9)
+    columns: dict[str, Any] = {
+        "group": ["a", "b", "c"],
+        "reaches": [0.001, 0.018, 0.6],
+        "verdict": ["fail", "fail", "open"],
+    }
+    words = answer(task, "fail", 0.9999, ("a", "b"), columns | {"mean": [0.5] * 3})
+    assert words.endswith("do not have an accuracy of at least 90%, each with probability 98% or more.")
+    one = answer(task, "fail", 0.9999, ("b",), columns | {"mean": [0.5] * 3})
+    assert one.endswith("with probability 98%.")
+    failing = told_exactly({"shirt": (8, 17), "coat": (9, 16), "bag": (30, 0), "boot": (30, 0)}, asked=True, task=task)
+    found = failing.answer()
+    least = min(1 - row["reaches"] for row in found.table.rows() if row["verdict"] == "fail")
+    assert probability(least) in found.words
+
+
+def test_identify_without_a_number_is_about_the_worst_one() -> None:
+    assert fl.Identify(fl.Accuracy()) == fl.Identify(fl.Accuracy(), lowest=1)
+    assert fl.Identify(fl.CalibrationError()) == fl.Identify(fl.CalibrationError(), highest=1)
+    with pytest.raises(fl.SpecError, match="either lowest=m or highest=m"):
+        fl.Identify(fl.Accuracy(), lowest=1, highest=1)

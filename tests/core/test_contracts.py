@@ -168,7 +168,18 @@ def test_every_two_parts_meet_in_a_run() -> None:
     assert met == every | kinds
 
 
-@pytest.mark.parametrize(("task", "grouping", "policy", "prior", "target"), some_quickly(_runs(), 4), ids=repr)
+def _before_a_merge() -> list[Any]:
+    """The runs in which two parts meet for the first time, one in four of them quick; the others before a release."""
+    met: set[tuple[object, object]] = set()
+    cases = []
+    for i, case in enumerate(_runs()):
+        mark = pytest.mark.long if met.issuperset(_pairs(case)) else pytest.mark.slow
+        cases.append(pytest.param(*case, marks=mark if i % 4 else ()))
+        met.update(_pairs(case))
+    return cases
+
+
+@pytest.mark.parametrize(("task", "grouping", "policy", "prior", "target"), _before_a_merge(), ids=repr)
 def test_ask_and_tell_until_nothing_is_left(
     task: Task, grouping: str, policy: Policy, prior: Prior, target: Target
 ) -> None:

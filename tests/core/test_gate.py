@@ -54,6 +54,31 @@ def test_a_line_that_was_meant_in_percent_is_refused() -> None:
         told_exactly(GOOD).check("accuracy >= 90")
 
 
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"sure": 0.9999},
+        {"sure": 0.95},
+        {"overall": True},
+        {"only": ["bag"]},
+        {"groups": "whole"},
+        {"guarantee": "anytime"},
+    ],
+)
+def test_what_a_rule_says_itself_is_refused_beside_it(setting: dict[str, Any]) -> None:
+    audit = told(20, task=fl.Certify(fl.Accuracy(), at_least=0.5))
+    with pytest.raises(fl.SpecError, match="a Rule says it itself"):
+        audit.check(Rule("accuracy >= 0.5"), **setting)
+    with pytest.raises(fl.SpecError, match="own rule says it itself"):
+        audit.check(**setting)
+    assert audit.check("accuracy >= 0.5", **setting).rule.line == "accuracy >= 0.5"
+
+
+def test_a_number_is_no_rule() -> None:
+    with pytest.raises(fl.SpecError, match="is not a rule"):
+        told(20).check(0.9)  # type: ignore[arg-type]
+
+
 def test_rules_are_read_from_a_file(tmp_path) -> None:
     file = tmp_path / "rules.toml"
     file.write_text(
@@ -132,7 +157,7 @@ def test_named_groups_other_groups_other_metrics_and_all_items() -> None:
     assert audit.check("accuracy >= 0.6", overall=True).verdict == "pass"
     assert set(audit.check("accuracy >= 0.6", groups="column:place").table["group"]) == {"north", "south"}
     assert "right" not in audit.check("recall:bag >= 0.1", overall=True).table.columns
-    with pytest.raises(fl.SpecError, match="cannot find the group 'sock'"):
+    with pytest.raises(fl.SpecError, match="there is no group 'sock' to certify"):
         audit.check("accuracy >= 0.8", only=["sock"])
 
 

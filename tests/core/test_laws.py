@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 import fewlabels as fl
-from fewlabels.estimates import estimate
+from fewlabels.estimates import estimate, interval
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.store import Event
 from tests.support.contracts import RATES
@@ -301,3 +301,10 @@ def test_a_false_positive_rate_is_right_where_nearly_all_items_are_positive(firs
     rest = np.finfo(float).epsneg * np.array([first, second])
     value = metric.value(np.column_stack([1 - rest, rest]), metric.cells(known.pool, fl.whole(known.pool)))
     assert value == pytest.approx(3 * first / (3 * first + 7 * second), rel=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(1,), (2, 3), (999,), (1_000, 2, 3)], ids=str)
+@pytest.mark.parametrize("level", [0.123, 0.5, 0.95, 0.999])
+def test_intervals_are_the_quantiles_of_numpy(shape: tuple[int, ...], level: float) -> None:
+    draws = np.random.default_rng(len(shape)).normal(size=shape)
+    assert np.array_equal(interval(draws, level), np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0))

@@ -74,7 +74,7 @@ def test_the_worst_group_is_the_one_with_the_most_errors() -> None:
     assert [row.group for row in report.groups] == ["shirt", "coat", "bag", "boot"]
     assert "The class with the highest estimate is shirt (50%" in report.headline
     assert measure(ErrorRate()) == Measure("error rate", share=True, high_is_bad=True)
-    with pytest.raises(fl.SpecError, match=r"at most 1, since ErrorRate\(\) lies between 0 and 1"):
+    with pytest.raises(fl.SpecError, match="is too wide: the error rate lies between 0 and 1"):
         fl.Stop(width=2).check(fl.Estimate(ErrorRate()))
 
 

@@ -62,8 +62,7 @@ def _refusals() -> list[tuple[Callable[[], object], str, str]]:
     for m in (5, 6, 100):
         task = fl.Identify(ACCURACY, highest=m)
         cases.append((_create(task), f"cannot pick {m} of 5 groups", r"fewer, or use Estimate\(\)"))
-    both = _make(fl.Identify, ACCURACY, lowest=1, highest=1)
-    cases += [(make, "either lowest=m or highest=m", "such as") for make in (_make(fl.Identify, ACCURACY), both)]
+    cases.append((_make(fl.Identify, ACCURACY, lowest=1, highest=1), "either lowest=m or highest=m", "such as"))
     for by in ("information", "confidence"):
         for other in (cost, calibration):
             compare = _create(fl.Compare(other, "ant", "bee", by=by))

@@ -56,9 +56,9 @@ def test_a_rule_that_is_no_rule_is_refused(given: dict[str, object], said: str) 
 @pytest.mark.parametrize(
     ("task", "stop", "said"),
     [
-        (ESTIMATE, Stop(probability=0.95), "Estimate() has no answer that is right or wrong"),
-        (COMPARE, Stop(overall=0.1), "Compare() asks in two groups only"),
-        (LOWEST, Stop(width=5), "'width' of Stop() must be at most 1, since Accuracy() lies between 0 and 1"),
+        (ESTIMATE, Stop(probability=0.95), "the task 'estimate' has no answer that is right or wrong"),
+        (COMPARE, Stop(overall=0.1), "the task 'compare' asks in two groups only"),
+        (LOWEST, Stop(width=5), "Stop(..., width=5) is too wide: the accuracy lies between 0 and 1"),
         (LOWEST, 0.95, "The 'stop' must be a Stop, such as Stop(labels=500). Got 0.95"),
     ],
 )

@@ -40,8 +40,9 @@ TEXTS = st.one_of(
 SCORES = st.one_of(
     st.floats(0, 1), st.sampled_from([0.0, 1.0, 0.5, 239 / 240, 0.99999999, 1 - 2**-53, 1 / 240, 0.1, 2**-33, 1e-300])
 )
+CLASSES = TEXTS.filter(lambda text: text.strip(" \t\r\n") != "")  # an empty prediction is refused
 ROWS = st.lists(
-    st.builds(Row, TEXTS, TEXTS, SCORES, st.none() | TEXTS), min_size=1, max_size=40, unique_by=lambda row: row.id
+    st.builds(Row, TEXTS, CLASSES, SCORES, st.none() | TEXTS), min_size=1, max_size=40, unique_by=lambda row: row.id
 )
 
 
@@ -123,6 +124,19 @@ def test_many_items(make: Make) -> None:
     rows = many(3000)
     with make(rows) as table:
         check(table, rows, wanted=20)
+
+
+def test_numbers_in_bins(make: Make) -> None:
+    rows = many(600)
+    with make(rows) as table:
+        columns = Columns("id", "predicted", bins={"confidence": {"edges": [0.3, 0.7], "kind": "number"}})
+        values = table.values(columns, "confidence", 1, 10_000).column(0).to_pylist()
+        assert sorted(values) == sorted(row.confidence for row in rows)
+        assert 100 < len(table.values(columns, "confidence", 1, 200)) < 300
+        place = {row.id: str((row.confidence >= 0.3) + (row.confidence >= 0.7)) for row in rows}
+        summary = table.summary(replace(columns, keep=("confidence",)))
+        found = {(row["predicted"], row["keep.confidence"]): row["count"] for row in summary.to_pylist()}
+        assert found == Counter((row.predicted, place[row.id]) for row in rows)
 
 
 def test_numbers_in_steps(make: Make) -> None:
@@ -222,7 +236,10 @@ def test_a_model_that_did_not_answer(make: Make) -> None:
         ([Row("a", None)], "1 item without a prediction, in the column 'predicted', such as the item 'a'"),
         ([Row("a", "cat", None)], "1 confidence in the column 'confidence' does not lie between 0 and 1, such as"),
         # Sail reads a column of Parquet as constant if it has one number beside NaN, hence the third row.
-        ([Row("a", "cat"), Row("b", "cat", float("nan")), Row("c", "cat", 0.7)], "such as that of the item 'b' (none)"),
+        (
+            [Row("a", "cat"), Row("b", "cat", float("nan")), Row("c", "cat", 0.7)],
+            "the item 'b' (missing, or no number)",
+        ),
         ([Row("a", "cat", float("inf")), Row("b", "cat", 0.2)], "such as that of the item 'a' (inf)"),
         ([Row("a", "cat", -0.25)], "'a' (-0.25)"),
         (

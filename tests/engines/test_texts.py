@@ -28,6 +28,7 @@ FIELDS: list[pa.Field] = [
     pa.field("text", pa.string()),
 ]
 SCHEMA = pa.schema(FIELDS)
+BINS = {"new user": {"edges": [19_723], "kind": "date"}, "50% off": {"edges": [-1.5, 20], "kind": "number"}}
 SUMMARY = pa.table(
     {
         "predicted": ["it's a \\ cat", "dog"],
@@ -61,6 +62,8 @@ def written(dialect: str) -> str:
         "spread of numbers": texts.spread("50% off"),
         "different values": texts.different("text", 22),
         "steps": Texts(dialect, texts.source, replace(COLUMNS, steps=(("50% off", -1.5, 0.5),)), SCHEMA).summary(),
+        "bins": Texts(dialect, texts.source, replace(COLUMNS, bins=BINS), SCHEMA).summary(),
+        "values": texts.values("50% off", 7, "8000000000000"),
         "sample": texts.sample(7, "8000000000000"),
     }
     return "\n".join(f"-- {name}\n{text};\n" for name, text in named.items())
@@ -75,7 +78,7 @@ def test_the_texts_are_the_stored_ones(dialect: str) -> None:
 def test_the_texts_can_be_read_back(dialect: str) -> None:
     import sqlglot
 
-    assert len(sqlglot.parse(written(dialect), read=dialect)) == 14
+    assert len(sqlglot.parse(written(dialect), read=dialect)) == 16
 
 
 @pytest.mark.parametrize(

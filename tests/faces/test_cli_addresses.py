@@ -41,6 +41,8 @@ RUNS: dict[str, list[list[str]]] = {
     "report": [["--no-forecast", "-o", "report.html"], ["nobody"]],
     "plot": [["-o", "plot.svg"], ["nobody"]],
     "list": [[]],
+    "remove": [["audit"], ["nobody"]],
+    "relocate": [["nowhere/*.parquet"], [ADDRESS, "--table", "t"], ["audit", "a", "b"]],
     "export": [[], ["nobody"], ["audit", "nothing"]],
     "backup": [["saved.db"], ["saved.db"]],
     "copy": [["second.db"], [ADDRESS]],

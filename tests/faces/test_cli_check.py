@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
 
 import fewlabels as fl
-from fewlabels.cli.main import cli
+from fewlabels.cli.main import as_options, cli
+from fewlabels.planning import Forecast
 from tests.support.reports import CLASSES, told_exactly
 
 GOOD = dict.fromkeys(CLASSES, (60, 2))
@@ -83,6 +85,10 @@ def test_groups_can_be_named(database) -> None:
         (("--overall", "accuracy >= 0.5", "--group", "bag"), "are about --every"),
         (("--every", "speed >= 0.5"), "is not known"),
         (("--every", "accuracy >= 0.5", "--rules", "none.toml"), "cannot read the rules"),
+        (
+            ("--every", "accuracy >= 0.5", "--every", "f1:x >= 1"),
+            "the rule 'every: f1:x >= 1': 'f1:x >= 1': the metric",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_an_error(database, words, said: str) -> None:
@@ -114,6 +120,33 @@ def test_adopted_labels_are_no_ground_for_a_guarantee(database) -> None:
     assert "came from elsewhere" in str(result.exception)
 
 
+def test_a_refused_guarantee_names_options(database) -> None:
+    """And in Python the arguments."""
+    words = ("--overall", "accuracy >= 0.8", "--guarantee", "anytime")
+    address = database()
+    error = run("check", address, *words).exception
+    assert isinstance(error, fl.SpecError)
+    said = error.spelt(as_options)
+    assert said.startswith("--guarantee anytime holds in the groups")
+    assert said.endswith("with --policy items.")
+    assert str(error).endswith("with policy=UniformItems().")
+    together = run("show", address, "--together").exception
+    assert isinstance(together, fl.SpecError)
+    assert together.spelt(as_options).startswith("--together is about a guarantee. Say --guarantee anytime as well")
+
+
+def test_where_all_items_are_not_enough_the_option_is_named(database, monkeypatch) -> None:
+    ahead = partial(Forecast, None, 1, 2, 0.1, 9, 20, fl.Stop(probability=0.95), True, "Never.", all_items=True)
+    monkeypatch.setattr("fewlabels.planning.forecast", lambda *_, **__: ahead())
+    address = database((9, 2))
+    assert (
+        "If only exactly these items matter, begin with --target pool: "
+        in run("check", address, "--every", "accuracy >= 0.8").stdout
+    )
+    with fl.load(address) as audit:
+        assert "begin with the target 'pool'" in audit.check("accuracy >= 0.8", foresee=True).forecast
+
+
 def test_show_with_a_guarantee(database) -> None:
     address = database()
     usual, sure = (
@@ -123,7 +156,7 @@ def test_show_with_a_guarantee(database) -> None:
     assert all(one["low"] < other["low"] for one, other in zip(sure["rows"], usual["rows"], strict=True))
     assert "headline" not in sure
     together = run("show", address, "--guarantee", "anytime", "--together")
-    assert "However often you look, all true values are" in together.stderr
+    assert "However often you look, all true values are" in together.output
     assert "together=True is about a guarantee" in str(run("show", address, "--together").exception)
 
 
@@ -197,5 +230,5 @@ def test_the_progress_and_the_forecast_speak_of_a_verdict(database) -> None:
     task = fl.Certify(fl.Accuracy(), at_least=0.8)
     shown = run("show", database((9, 2), task=task, stop=fl.Stop(probability=0.9)), "--no-forecast")
     # At 0.9 there is no verdict: what is wanted is what Certify wants.
-    assert "there is no verdict yet (wanted 95%)" in shown.stderr
-    assert "the answer is right" not in shown.stderr
+    assert "there is no verdict yet (wanted 95%)" in shown.output
+    assert "the answer is right" not in shown.output

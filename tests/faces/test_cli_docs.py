@@ -57,7 +57,7 @@ def test_an_assessment_needs_no_extra(tmp_path) -> None:
         cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "more labels" in done.stderr
+    assert "more labels" in done.stdout
 
 
 @pytest.mark.parametrize("name", _PLACES)

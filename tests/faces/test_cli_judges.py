@@ -58,23 +58,23 @@ def label(name, truth, n):
 
 
 def test_a_verdict_chooses_the_question(runs):
-    words = run("new", "audit.db", "runs.jsonl", "--verdict", "judge_says,judge2").stderr
+    words = run("new", "audit.db", "runs.jsonl", "--verdict", "judge_says,judge2").output
     for line in ("predicted   column 'judge_says'", "evidence    'judge2'", "How many items would people pass?"):
         assert line in words
     label("runs", runs, 80)
     shown = run("show", "audit.db")
-    assert "People would pass" in shown.stderr
-    assert "True pass rate" in shown.stderr
+    assert "People would pass" in shown.output
+    assert "True pass rate" in shown.output
     found = json.loads(run("show", "audit.db", "--judges", "--groups", "column:system", "--json").stdout)["judges"]
     assert {row["judge"] for row in found} == {"predicted", "judge2"}
     assert {row["group"] for row in found} == {"all", "a", "b"}
     table = run("show", "audit.db", "--judges")
-    assert "The verdict agrees with people on" in table.stderr
+    assert "The verdict agrees with people on" in table.output
     assert "passes of what people pass (TPR)" in table.stdout
     run("report", "audit.db", "-o", "audit.md", "--no-forecast")
     report = said(Path("audit.md").read_text(encoding="utf-8"))
     assert "## How good the judge is" in report
-    assert "Verdict agrees with people, overall" in report
+    assert "- The verdicts pass: " in report
     assert "evidence columns | judge2" in report
 
 
@@ -100,11 +100,11 @@ def test_another_question_is_put_to_the_labels_that_are_there(runs):
 def test_which_verdict_passes_must_be_clear(runs):
     lines = [line | {"mood": "sun" if i % 3 else "rain"} for i, line in enumerate(read("runs.jsonl"))]
     Path("moods.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    words = said(run("new", "audit.db", "moods.jsonl", "--verdict", "mood", code=2).stderr)
+    words = said(run("new", "audit.db", "moods.jsonl", "--verdict", "mood", code=2).output)
     assert "not clear which of the verdicts 'rain', 'sun' means pass. Say so, as in: --verdict mood=sun" in words
-    assert "truly sun" in run("new", "audit.db", "moods.jsonl", "--verdict", "mood=sun", "--dry-run").stderr
+    assert "truly sun" in run("new", "audit.db", "moods.jsonl", "--verdict", "mood=sun", "--dry-run").output
     words = said(
-        run("new", "audit.db", "runs.jsonl", "--verdict", "judge_says", "--predicted", "answer", code=2).stderr
+        run("new", "audit.db", "runs.jsonl", "--verdict", "judge_says", "--predicted", "answer", code=2).output
     )
     assert "--verdict names the predictions itself" in words
 
@@ -116,24 +116,24 @@ def test_evidence_and_refusals_from_a_messy_file(runs, tmp_path):
         rows.append(f'm{i},"{reply}",yes,{"good" if i % 4 else ""},{i % 5 + 1},Rome')
     (tmp_path / "messy.csv").write_text("\n".join(rows), encoding="utf-8")
     told = ("--predicted", "reply", "--never-right", "i'm sorry*", "--never-right", "", "--evidence", "judge,stars")
-    words = run("new", "audit.db", "messy.csv", *told).stderr
+    words = run("new", "audit.db", "messy.csv", *told).output
     assert "evidence    'judge', 'stars'" in words
     assert "tells nothing" not in words
-    idle = run("new", "other.db", "messy.csv", *told[:-1], "judge,city", "--dry-run").stderr
+    idle = run("new", "other.db", "messy.csv", *told[:-1], "judge,city", "--dry-run").output
     assert "'city': the same for all items, so this tells nothing" in said(idle)
     assert "no answer   30 items, counted as wrong" in words
     pool = fl.load("audit.db", "messy").pool
     assert pool.choices == ("no", "yes")
     assert pool.evidence == ("judge", "stars")
     told_less = ("--predicted", "reply", "--never-right", "i'm sorry*", "--evidence", "judge")
-    assert "--never-right ''" in said(run("new", "audit.db", "more", "messy.csv", *told_less, code=2).stderr)
-    wrong = said(run("new", "audit.db", "more", "messy.csv", *told[:6], "--evidence", "juge", code=2).stderr)
+    assert "--never-right ''" in said(run("new", "audit.db", "more", "messy.csv", *told_less, code=2).output)
+    wrong = said(run("new", "audit.db", "more", "messy.csv", *told[:6], "--evidence", "juge", code=2).output)
     assert "no column 'juge', named by --evidence. Did you mean 'judge'?" in wrong
 
 
 def test_there_is_no_judge_to_show(runs):
     run("new", "audit.db", "runs.jsonl", "--predicted", "judge_says", "--evidence", "stars")
-    assert "has no judge" in said(run("show", "audit.db", "--judges", code=2).stderr)
+    assert "has no judge" in said(run("show", "audit.db", "--judges", code=2).output)
 
 
 def test_a_simulation_may_use_evidence(runs, tmp_path):
@@ -167,7 +167,7 @@ def test_a_choice_between_two_answers_shows_both(tmp_path, monkeypatch):
         for i, w in enumerate(["A", "B", "tie"] * 10)
     ]
     (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    begun = said(run("new", "a.db", "pairs.jsonl").stderr)
+    begun = said(run("new", "a.db", "pairs.jsonl").output)
     assert "predicted column 'winner'" in begun
     assert "columns 'prompt', 'response_a', 'response_b'" in begun
     content = run("ask", "a.db", "-n", 1).stdout
@@ -178,23 +178,27 @@ def test_answers_of_language_models_are_read_in_any_spelling(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     lines = [{"id": i, "text": f"film {i}", "response": ["good", "Bad.", "BAD"][i % 3]} for i in range(30)]
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
-    refused = run("new", "a.db", "answers.jsonl", "--classes", "good,bad", code=2).stderr
+    refused = run("new", "a.db", "answers.jsonl", "--classes", "good,bad", code=2).output
     assert "--any-spelling" in refused
-    begun = said(run("new", "a.db", "answers.jsonl", "--classes", "good,bad", "--any-spelling").stderr)
+    begun = said(run("new", "a.db", "answers.jsonl", "--classes", "good,bad", "--any-spelling").output)
     assert "classes 2: 'good', 'bad'" in begun
     # What counts as no answer is shown, since it may be a longer way of saying one of the classes.
     wordy = [line | {"response": ["good", "It is bad", "bad"][i % 3], "verbalized_confidence": 0.7 + i / 200}
              for i, line in enumerate(lines)]  # fmt: skip
     (tmp_path / "wordy.jsonl").write_text("\n".join(map(json.dumps, wordy)), encoding="utf-8")
-    begun = said(run("new", "c.db", "wordy.jsonl", "--classes", "good,bad", "--unlisted", "wrong").stderr)
+    begun = said(run("new", "c.db", "wordy.jsonl", "--classes", "good,bad", "--unlisted", "wrong").output)
     assert "no answer 10 items, counted as wrong: 'It is bad' (10×)" in begun
+    assert "10 answers are sentences that name one class, and count as wrong, such as 'It is bad' --in-s" in begun
     assert "confidence column 'verbalized_confidence', probabilities" in begun
+    begun = said(run("new", "e.db", "wordy.jsonl", "--classes", "good,bad", "--in-sentences").stderr)
+    assert "10 answers are sentences that name one class, such as 'It is bad' --in-sentences" in begun
+    assert "no answer" not in begun
     # Without the list, the commonest spelling is the class, or the page says what could be meant.
-    begun = said(run("new", "d.db", "answers.jsonl", "--any-spelling").stderr)
+    begun = said(run("new", "d.db", "answers.jsonl", "--any-spelling").output)
     assert "classes 2: 'Bad.', 'good'" in begun
     other = [line | {"response": ["good", "Bad.", "bad"][i % 3]} for i, line in enumerate(lines)]
     (tmp_path / "others.jsonl").write_text("\n".join(map(json.dumps, other)), encoding="utf-8")
-    assert "may be one answer --any-spelling" in said(run("new", "b.db", "others.jsonl").stderr)
+    assert "may be one answer --any-spelling" in said(run("new", "b.db", "others.jsonl").output)
 
 
 def judged(verdicts, words=()):
@@ -202,7 +206,7 @@ def judged(verdicts, words=()):
     rows = "".join(f"q{i},answer {i},{verdict}\n" for i, verdict in enumerate(verdicts))
     Path("judged.csv").write_text(f"id,answer,judge\n{rows}", encoding="utf-8")
     Path("audit.db").unlink(missing_ok=True)
-    return said(run("new", "audit.db", "judged.csv", "--verdict", "judge", *words).stderr)
+    return said(run("new", "audit.db", "judged.csv", "--verdict", "judge", *words).output)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +228,7 @@ def test_grades_are_not_taken_for_spellings(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"q{i},{['good', 'acceptable', 'bad'][i % 3]}\n" for i in range(30))
     Path("grades.csv").write_text(f"id,grade\n{rows}", encoding="utf-8")
-    assert "read as" not in run("new", "audit.db", "grades.csv", "--verdict", "grade=good").stderr
+    assert "read as" not in run("new", "audit.db", "grades.csv", "--verdict", "grade=good").output
     assert "3: 'fail', 'pass', 'unsure'" in judged(["pass", "fail", "unsure"] * 10)
     assert "'Fail'" in judged(["Pass", "Fail", "FAIL"] * 10, ["--classes", "Pass,Fail,FAIL"])
 
@@ -234,7 +238,7 @@ def test_a_judge_that_passes_everything(tmp_path, monkeypatch):
     assert "2: 'Pass', 'Fail'" in judged(["Pass"] * 40)
     audit = fl.load("audit.db", "judged")
     audit.tell({item: "Fail" if int(item[1:]) % 4 == 0 else "Pass" for item in audit.ask(40).ids})
-    assert "The verdicts pass 100%." in said(run("show", "audit.db").stderr)
+    assert "The verdicts pass 100%." in said(run("show", "audit.db").output)
 
 
 def test_missing_verdicts_count_in_what_people_would_pass(tmp_path, monkeypatch):
@@ -244,7 +248,7 @@ def test_missing_verdicts_count_in_what_people_would_pass(tmp_path, monkeypatch)
     assert "no verdict 60 items; people's labels speak for them" in begun
     audit = fl.load("audit.db", "judged")
     audit.tell({item: "fail" if int(item[1:]) % 3 == 1 else "pass" for item in audit.ask(180).ids})
-    shown = said(run("show", "audit.db").stderr)
+    shown = said(run("show", "audit.db").output)
     assert next(iter(audit.estimates().rows()))["mean"] == pytest.approx(2 / 3)
     assert "The verdicts pass 100%." in shown
     assert "The judge gave no verdict on 60 of 180 items. They count in what people would pass, and not in how" in shown
@@ -270,7 +274,7 @@ def test_answers_of_several_systems_to_the_same_questions(tmp_path, monkeypatch)
         for i in range(400)
     ]
     (tmp_path / "long.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    begun = said(run("new", "audit.db", "long.jsonl", "--verdict", "judge").stderr)
+    begun = said(run("new", "audit.db", "long.jsonl", "--verdict", "judge").output)
     assert "400 items" in begun
     assert "once for each 'system': 0/a" in begun
     truth = {f"{i // 2}/{'ab'[i % 2]}": "pass" if good[i] else "fail" for i in range(400)}
@@ -280,5 +284,5 @@ def test_answers_of_several_systems_to_the_same_questions(tmp_path, monkeypatch)
     rows[3] |= {"id": 0}  # b has answered question 0 twice
     (tmp_path / "long.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     assert (
-        "is already that of row" in run("new", "audit.db", "again", "long.jsonl", "--verdict", "judge", code=2).stderr
+        "is already that of row" in run("new", "audit.db", "again", "long.jsonl", "--verdict", "judge", code=2).output
     )

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import fewlabels as fl
-from fewlabels.cli.keys import MOST_KEYS, Action, ByKey, ByLine, BySearch, chooser, keys_for, search
+from fewlabels.cli.keys import MOST_KEYS, Action, ByKey, ByLine, BySearch, Terminal, chooser, keys_for, search
 from fewlabels.cli.label import Sitting
 from fewlabels.cli.main import cli
 from fewlabels.stopping import Stop
@@ -55,14 +55,29 @@ def sit(audit, *pressed: str, count: int | None = None, **options) -> list[str]:
 
 def test_keys_label_skip_and_undo() -> None:
     audit = new_audit()
-    said = sit(audit, "1", "x", "3", "s", "blurry", "u", "2", "q")
+    said = sit(audit, "1", "x", "\r", "3", "s", "blurry", "u", "2", "q")
     first, second, third = (row["item"] for row in audit.log().rows() if row["kind"] == "label")
     assert audit.labels() == {first: "zebra", second: "xerus", third: "yak"}
     kinds = [row["kind"] for row in audit.log().rows() if row["item"] == third]
     assert kinds == ["request", "skip", "retract", "label"]
-    assert any("'x' is not a key here" in line for line in said)
+    (unknown,) = [line for line in said if "is not a key here" in line]
+    assert unknown.startswith("'x' is not a key here.\n[1] zebra  [2] yak"), "Enter is passed over"
     assert said[-1] == "3 labels in this sitting; 3 in all."
     assert audit.disputed() == []
+
+
+@pytest.mark.parametrize(
+    ("read", "key", "told"),
+    [("2", "2", ""), ("22", "2", "Only '2' was taken of '22'"), ("\x1b[A", "\x1b[A", ""), ("\r", "\r", "")],
+)
+def test_a_key_pressed_before_its_item_is_shown_is_no_answer(
+    read: str, key: str, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("click.getchar", lambda: read)
+    assert Terminal().key() == key
+    said = capsys.readouterr().err
+    assert said.startswith(told)
+    assert bool(said) == bool(told)
 
 
 def test_a_skip_keeps_its_reason_and_waits_for_the_owner() -> None:

@@ -114,6 +114,9 @@ def test_it_says_what_it_does_not_use_and_why(tmp_path) -> None:
     gaps = guess({"ticket_id": ["1", None], "predicted": ["a", "b"]})
     assert (gaps.id, gaps.not_id) == (None, "'ticket_id' would be the id, but it is empty in some rows")
     assert guess({"id": ["1", "2"], "customer_id": ["7", "7"], "predicted": ["a", "b"]}).not_id is None
+    numbers = [f"T{i:05}" for i in [*range(99), 7]]
+    twice = guess({"predicted": ["a", "b"] * 50, "Ticket Nr.": numbers})
+    assert (twice.id, twice.not_id) == (None, "'Ticket Nr.' would be the id, but T00007 occurs twice")
 
 
 def test_classes_are_listed_and_wrapped_between_names(tmp_path) -> None:

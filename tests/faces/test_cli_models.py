@@ -45,7 +45,7 @@ def two(tmp_path, monkeypatch):
 
 
 def test_two_files_are_two_models(two):
-    said = run("new", "audit.db", "old.csv", "new.csv", "--model", "new").stderr
+    said = run("new", "audit.db", "old.csv", "new.csv", "--model", "new").output
     for line in (
         "old.csv, new.csv: 300 items",
         "models      2: 'old', 'new'",
@@ -73,20 +73,20 @@ def test_one_log_serves_both_models(two, tmp_path):
         assert row["labelled"] == 100
         found[model] = row["mean"]
     assert found["old"] + 0.05 < found["new"]
-    assert "Accuracy of old" in run("show", "audit.db", "--model", "old").stderr
+    assert "Accuracy of old" in run("show", "audit.db", "--model", "old").output
     assert run("answer", "audit.db", "--model", "old").stdout.startswith("old: The accuracy")
     assert json.loads(run("answer", "audit.db", "--model", "old", "--json").stdout)["model"] == "old"
-    assert "no model 'older'. Did you mean 'old'?" in run("show", "audit.db", "--model", "older", code=2).stderr
+    assert "no model 'older'. Did you mean 'old'?" in run("show", "audit.db", "--model", "older", code=2).output
 
 
 def test_a_wide_file_is_recognised(two, tmp_path):
     rows = [(i, f"A question that is long enough {i}", "yn"[i % 2], "ynn"[i % 3], 90 - i % 9) for i in range(60)]
     head = ["nr", "question", "gpt_a", "gpt_b", "gpt_b_confidence"]
     write(tmp_path / "wide.csv", head, rows)
-    said = run("new", "audit.db", "wide.csv", "--model", "gpt_b").stderr
+    said = run("new", "audit.db", "wide.csv", "--model", "gpt_b").output
     assert "models      2: 'gpt_a', 'gpt_b'" in said
     assert "confidence  'gpt_b_confidence'" in said
-    assert "question    Which model is right most often?" in run("new", "audit.db", "best", "wide.csv").stderr
+    assert "question    Which model is right most often?" in run("new", "audit.db", "best", "wide.csv").output
     pool = fl.load("audit.db", "wide").whole
     assert pool.content == "question"
     assert pool.confidences[:2, 1].tolist() == [0.9, 0.89]
@@ -96,7 +96,7 @@ def test_a_row_for_each_item_and_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [(i, model, "yn"[(i + k) % 3 % 2]) for i in range(30) for k, model in enumerate(["old", "new"])]
     write(tmp_path / "long.csv", ["item", "model", "predicted"], rows)
-    said = run("new", "audit.db", "long.csv", "--models", "model", "--id", "item", "--model", "new").stderr
+    said = run("new", "audit.db", "long.csv", "--models", "model", "--id", "item", "--model", "new").output
     assert "models      2: 'old', 'new'" in said
     assert len(fl.load("audit.db", "long").pool) == 30
 
@@ -122,7 +122,7 @@ def test_messy_files(tmp_path, monkeypatch):
     )
     rows_b = [(0.5, f"{i + 1}.0", names[(i + 1) % 200], "why") for i in rng.permutation(400).tolist() if i % 100 != 7]
     write(tmp_path / "b.csv", ["seconds", "Ticket ID", "Answer", "reason"], rows_b)
-    said = run("new", "audit.db", "a.csv", "b.csv", "--model", "a").stderr
+    said = run("new", "audit.db", "a.csv", "b.csv", "--model", "a").output
     for line in (
         "400 items",
         "'a' has no answer for 8 items",
@@ -143,10 +143,10 @@ def test_an_item_whose_text_is_in_the_other_file_only_is_mentioned(tmp_path, mon
     texts = [(f"m{i}", f"a long message with the number {i}", "xyz"[i % 3]) for i in range(30)]
     write(tmp_path / "old.csv", ["id", "message", "answer"], texts[2:])
     write(tmp_path / "new.csv", ["id", "answer"], [(name, answer) for name, _, answer in texts])
-    said = run("new", "audit.db", "old.csv", "new.csv", "--best").stderr
+    said = run("new", "audit.db", "old.csv", "new.csv", "--best").output
     assert "2 items have no content: give it in each file" in said
     write(tmp_path / "new.csv", ["id", "message", "answer"], texts)
-    assert "no content: give it" not in run("new", "audit.db", "both", "old.csv", "new.csv", "--best").stderr
+    assert "no content: give it" not in run("new", "audit.db", "both", "old.csv", "new.csv", "--best").output
 
 
 WRONG = {
@@ -178,7 +178,7 @@ WRONG = {
 
 @pytest.mark.parametrize(("words", "given"), WRONG.items(), ids=WRONG)
 def test_what_makes_no_sense_is_refused_in_one_line(two, words, given):
-    said = run("new", "audit.db", *given, code=2).stderr
+    said = run("new", "audit.db", *given, code=2).output
     assert words in said
     assert said.count("\n") == 1
 
@@ -186,7 +186,7 @@ def test_what_makes_no_sense_is_refused_in_one_line(two, words, given):
 def test_answers_outside_the_list_count_as_wrong_if_you_say_so(two):
     said = run(
         "new", "audit.db", "old.csv", "new.csv", "--classes", "billing,other", "--unlisted", "wrong", "--model", "old"
-    ).stderr
+    ).output
     assert "classes     2: 'billing', 'other'" in said
     assert fl.load("audit.db", "old-new").whole.unanswered
 
@@ -195,16 +195,16 @@ def test_answers_that_look_alike_are_mentioned(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "a.csv", ["id", "answer"], [(1, "yes"), (2, "no")])
     write(tmp_path / "b.csv", ["id", "answer"], [(1, "yes"), (2, "No.")])
-    assert "'No.' and 'no' may be one answer" in run("new", "audit.db", "a.csv", "b.csv", "--model", "a").stderr
+    assert "'No.' and 'no' may be one answer" in run("new", "audit.db", "a.csv", "b.csv", "--model", "a").output
     # Not if somebody named both.
     for files in (["a.csv", "b.csv", "--model", "a"], ["b.csv"]):
-        listed = run("new", "other.db", *files, "--predicted", "answer", "--classes", "yes,no,No.").stderr
+        listed = run("new", "other.db", *files, "--predicted", "answer", "--classes", "yes,no,No.").output
         assert "classes" in listed
         assert "may be one answer" not in listed
     write(tmp_path / "b.csv", ["id", "answer"], [(1, "yes"), (2, "No")])
     assert (
         "'b' answers 'No' and 'a' answers 'no'"
-        in run("new", "audit.db", "c", "a.csv", "b.csv", "--model", "a", code=2).stderr
+        in run("new", "audit.db", "c", "a.csv", "b.csv", "--model", "a", code=2).output
     )
 
 
@@ -220,7 +220,7 @@ def test_the_best_model_and_other_groups_on_the_command_line(two, tmp_path):
     assert [row["group"] for row in rows] == ["new", "old"]  # the likeliest first
     (row,) = json.loads(run("show", "audit.db", "--json", "--no-forecast", "--model", "new").stdout)["rows"]
     assert row["low"] < 0.9 < row["high"]
-    assert "about all models" in run("answer", "audit.db", "--model", "old", code=2).stderr
+    assert "about all models" in run("answer", "audit.db", "--model", "old", code=2).output
     run("new", "audit.db", "pair", "old.csv", "new.csv", "--compare-models", "new,old", "--rope", "0.02")
     run("tell", "audit.db", "pair", "labels.csv", "--adopt")
     answer = json.loads(run("answer", "audit.db", "pair", "--json").stdout)
@@ -255,20 +255,20 @@ def test_words_for_a_confidence_and_an_answer_that_is_no_class_are_mentioned(tmp
     monkeypatch.chdir(tmp_path)
     said = ["billing", "delivery", "other"]
     rows = [(f"m{i}", f"Message {i}", said[i % 3], said[i % 2], ("high", "low")[i % 2]) for i in range(12)]
-    rows[3] = ("m3", "Message 3", "billing", "I cannot tell", "low")
+    rows[3] = ("m3", "Message 3", "billing", "hard to tell", "low")
     write(tmp_path / "wide.csv", ["id", "message", "gpt_a", "gpt_b", "gpt_b_confidence"], rows)
-    told = run("new", "audit.db", "wide.csv", "--best").stderr
+    told = run("new", "audit.db", "wide.csv", "--best").output
     assert "'gpt_b_confidence' is in words: kept for grouping" in told
     # Of two answers that one model alone gives, the commoner is named: 'other', four times, by the first.
     assert "only 'gpt_a' says 'other': 4 items; 1 more answer is of one model  " in told
     assert fl.load("audit.db", "wide").whole.confidences is None
     run("new", "audit.db", "sure", "wide.csv", "--best", "--groups", "column:gpt_b_confidence")
     listed = ("--classes", "billing,delivery,other", "--unlisted", "wrong")
-    told = run("new", "audit.db", "named", "wide.csv", "--best", *listed).stderr
+    told = run("new", "audit.db", "named", "wide.csv", "--best", *listed).output
     assert "only" not in told
     assert "'gpt_b' has no answer from the list for 1 item; it counts as wrong --any-spelling" in " ".join(told.split())
     assert (
-        "--any-spelling" not in run("new", "audit.db", "free", "wide.csv", "--best", *listed, "--any-spelling").stderr
+        "--any-spelling" not in run("new", "audit.db", "free", "wide.csv", "--best", *listed, "--any-spelling").output
     )
 
 
@@ -278,7 +278,7 @@ def test_models_that_give_the_same_answers_are_mentioned(tmp_path, monkeypatch):
     write(tmp_path / "old.csv", ["id", "answer"], rows)
     write(tmp_path / "copy.csv", ["id", "answer"], rows)
     write(tmp_path / "new.csv", ["id", "answer"], [("m0", "y"), *rows[1:]])
-    told = run("new", "audit.db", "old.csv", "copy.csv", "new.csv", "--best").stderr
+    told = run("new", "audit.db", "old.csv", "copy.csv", "new.csv", "--best").output
     assert "'old', 'copy' give the same answer to every item" in told
     run("tell", "audit.db", *[f"{item}=y" for item in fl.load("audit.db", "old-copy-new").ask(1).ids])
-    assert "Based on 1 label, which counts for every model." in run("answer", "audit.db").stderr
+    assert "Based on 1 label, which counts for every model." in run("answer", "audit.db").output

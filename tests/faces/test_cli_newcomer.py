@@ -49,17 +49,17 @@ def audit(folder):
 
 
 def test_an_unknown_item_is_not_answered_with_classes(audit) -> None:
-    said = run("tell", "audit.db", "T-999=billing", code=2).stderr
+    said = run("tell", "audit.db", "T-999=billing", code=2).output
     assert "unknown item 'T-999'" in said
     assert "It could be" not in said
     assert "unknown class 'bill'. Nothing was changed. Did you mean 'billing'?" in (
-        run("tell", "audit.db", "T-001=bill", code=2).stderr
+        run("tell", "audit.db", "T-001=bill", code=2).output
     )
-    assert "exactly" not in run("tell", "audit.db", "T-001=bill", code=2).stderr
+    assert "exactly" not in run("tell", "audit.db", "T-001=bill", code=2).output
     run("ask", "audit.db", "-n", 1)
     (item,) = audit.pending()
     Path("labels.csv").write_text(f"id,label\n{item}, REFUND \n")
-    assert "' REFUND ' as 'refund' (once)" in run("tell", "audit.db", "labels.csv").stderr
+    assert "' REFUND ' as 'refund' (once)" in run("tell", "audit.db", "labels.csv").output
 
 
 def test_all_bad_rows_are_named_at_once(audit) -> None:
@@ -67,7 +67,7 @@ def test_all_bad_rows_are_named_at_once(audit) -> None:
     ids = [line.split(",")[0] for line in items]
     slips = dict(zip(ids, ["billings", "dont know", "spam", "billings", "warranty"], strict=False))
     Path("labels.csv").write_text("id,label\n" + "".join(f"{i},{label}\n" for i, label in slips.items()) + "9,spam\n")
-    said = run("tell", "audit.db", "labels.csv", code=2).stderr
+    said = run("tell", "audit.db", "labels.csv", code=2).output
     assert said.startswith(
         "fewlabels: 5 labels cannot be taken. Nothing was changed. "
         "labels.csv, rows 1, 4 (lines 2, 5): unknown class 'billings' (did you mean 'billing'?); "
@@ -92,7 +92,7 @@ def test_two_classes_that_a_label_may_mean_are_named(folder) -> None:
     (folder / "letters.csv").write_text("id,predicted\n1,ä b\n2,Ä B\n")
     run("new", "audit.db", "letters.csv", "--classes", "ä b,Ä B")
     run("ask", "audit.db", "-n", 2)
-    assert "It could be 'ä b' or 'Ä B': write it exactly so." in run("tell", "audit.db", "1=Ä b", code=2).stderr
+    assert "It could be 'ä b' or 'Ä B': write it exactly so." in run("tell", "audit.db", "1=Ä b", code=2).output
 
 
 @pytest.mark.parametrize("scores", [False, True])
@@ -111,7 +111,7 @@ def test_a_missing_class_is_added_under_another_name(folder, scores: bool) -> No
     if scores:
         Path("p.csv").write_text("\n".join(["id,p_a,p_b,p_c", *(f"{line},0" for line in lines)]))
     run("new", "audit.db", "more", "p.csv", *([] if scores else ["--classes", "a,b,c"]))
-    said = run("tell", "audit.db", "more", "labels.csv", "waiting.csv", "--adopt").stderr
+    said = run("tell", "audit.db", "more", "labels.csv", "waiting.csv", "--adopt").output
     assert "6 labels taken. 6 so far, 0 pending." in said
     assert fl.load("audit.db", "more").labels() == dict.fromkeys(asked[:5], "a") | {asked[5]: "c"}
 
@@ -120,34 +120,44 @@ def test_asking_names_the_classes_and_knows_the_budget(folder) -> None:
     run("new", "audit.db", "tickets.csv", "--stop-labels", 20)
     asked = run("ask", "audit.db", "-n", 15)
     assert asked.stderr.splitlines()[-1] == "The classes to choose from: 'billing', 'refund', 'spam'"
-    assert "budget" not in asked.stderr
-    said = run("ask", "audit.db", "-n", 10).stderr
+    assert "budget" not in asked.output
+    said = run("ask", "audit.db", "-n", 10).output
     assert "The budget of 20 labels has room for 20 more, and 15 items were handed out before: this batch" in said
 
 
 @pytest.mark.parametrize("words", [["new", "tickets.csv", "audit.db"], ["show", "tickets.csv"], ["ask", "tickets.csv"]])
 def test_a_file_in_place_of_the_database_is_said(folder, words: list[str]) -> None:
-    said = run(*words, code=2).stderr
+    said = run(*words, code=2).output
     assert "tickets.csv is not a fewlabels database. The database comes first" in said
     assert "sqlite:///" not in said
 
 
 @pytest.mark.parametrize("command", [["new", "b.db", "tickets.csv"], ["show", "audit.db"]])
 def test_a_mistyped_class_of_a_metric_is_said_without_python(audit, command: list[str]) -> None:
-    said = run(*command, "--groups", "whole", "--metric", "recall:refnd", code=2).stderr
+    said = run(*command, "--groups", "whole", "--metric", "recall:refnd", code=2).output
     assert "--metric recall:refnd: there is no class 'refnd'. Did you mean recall:refund?" in said
     assert "()" not in said
 
 
+def test_an_assessment_that_was_a_mistake_can_be_removed_until_somebody_is_asked(folder) -> None:
+    run("new", "audit.db", "tickets.csv", "--predicted", "lang")
+    assert "fewlabels remove audit.db tickets" in run("new", "audit.db", "tickets.csv", code=2).output
+    assert "removed" in run("remove", "audit.db", "tickets").output
+    run("new", "audit.db", "tickets.csv")
+    run("ask", "audit.db", "-n", 1, "-o", "batch.csv")
+    assert "never deleted" in run("remove", "audit.db", "tickets", code=2).output
+
+
 def test_a_table_says_what_it_is_about(audit) -> None:
-    own, headline = run("show", "audit.db").stderr, find(audit).headline
+    own, headline = run("show", "audit.db").output, find(audit).headline
     assert "Accuracy by predicted class; 100% is best." in own
     assert headline in own
     other = run("show", "audit.db", "--metric", "calibration", "--groups", "whole")
-    assert "Calibration error (the whole pool); 0% is best." in other.stderr
-    assert "with a probability of 95%." in other.stderr
-    assert len(other.stderr.splitlines()) == 4  # the question, how far it is, a blank line and the title
-    assert headline not in other.stderr
+    assert "Calibration error (the whole pool); 0% is best." in other.output
+    assert "with a probability of 95%." in other.output
+    assert len(other.stdout.splitlines()) == 6  # the question, how far it is, a blank line, the title and the table
+    assert not other.stderr
+    assert headline not in other.output
 
 
 @pytest.mark.parametrize(
@@ -160,25 +170,25 @@ def test_a_table_says_what_it_is_about(audit) -> None:
     ],
 )
 def test_question_and_metric_are_called_what_the_report_calls_them(folder, options: str, title: str) -> None:
-    said = run("new", "audit.db", "tickets.csv", *options.split()).stderr
+    said = run("new", "audit.db", "tickets.csv", *options.split()).output
     with closing(fl.load("audit.db", "tickets")) as audit:
         question = phrases.question(audit)
         assert title.lower().startswith(audit.spec.task.metric.name.lower())
     for text in (said, run("list", "audit.db").stdout):
         assert question in " ".join(text.split())
-    said = run("show", "audit.db").stderr
+    said = run("show", "audit.db").output
     assert f"tickets: {question} (61 items" in said
     assert f"\n{title}; 100% is best." in said
 
 
 def test_numbers_from_few_labels_are_marked(audit) -> None:
     lines = run("show", "audit.db", "--groups", "column:lang").stdout.splitlines()
-    assert lines[0].split()[-1] == "note"
+    assert any(line.startswith("group ") and line.endswith(" note") for line in lines)
     assert [line.split()[0] for line in lines[1:] if line.endswith("too few labels")] == ["pl"]
     audit.tell({item: "spam" for item in audit.pool.ids.to_pylist() if item not in audit.labels()}, adopt=True)
-    assert "note" not in run("show", "audit.db").stdout
+    assert " note\n" not in run("show", "audit.db").stdout
     run("new", "audit.db", "fresh", "tickets.csv")
-    assert "note" not in run("show", "audit.db", "fresh").stdout
+    assert " note\n" not in run("show", "audit.db", "fresh").stdout
 
 
 @pytest.mark.parametrize(
@@ -192,7 +202,7 @@ def test_numbers_from_few_labels_are_marked(audit) -> None:
     ],
 )
 def test_a_question_that_cannot_be_asked_is_answered_in_words(folder, options: str, said: str) -> None:
-    assert said in run("new", "audit.db", "tickets.csv", *options.split(), code=2).stderr
+    assert said in run("new", "audit.db", "tickets.csv", *options.split(), code=2).output
     assert not Path("audit.db").exists()
 
 
@@ -207,15 +217,15 @@ def test_groups_are_compared_whatever_their_case(folder) -> None:
 def test_one_row_is_one_row(folder) -> None:
     run("new", "audit.db", "tickets.csv")
     run("ask", "audit.db", "-n", 1, "-o", "batch.csv")
-    assert "No label was taken: the only row is blank." in run("tell", "audit.db", "batch.csv").stderr
-    assert "1 row written to again.csv." in run("export", "audit.db", "batch", "-o", "again.csv").stderr
+    assert "No label was taken: the only row is blank." in run("tell", "audit.db", "batch.csv").output
+    assert "1 row written to again.csv." in run("export", "audit.db", "batch", "-o", "again.csv").output
 
 
 def test_a_comparison_explains_its_columns(folder) -> None:
     run("new", "audit.db", "tickets.csv", "--groups", "column:lang", "--compare", "de,en")
     item = json.loads(run("ask", "audit.db", "-n", "1", "--format", "json").stdout)[0]["id"]
     run("tell", "audit.db", f"{item}=billing")
-    said = run("answer", "audit.db").stderr
+    said = run("answer", "audit.db").output
     assert "less, equal, more: the chances that the accuracy of de is lower than that of en, about the same" in said
     assert "(within 5 points), or higher." in said
 
@@ -235,3 +245,37 @@ def test_the_demo_says_what_to_type_where_the_environment_is_not_active(tmp_path
     assert program() == "fewlabels"
     (programs / "fewlabels").unlink()
     assert program() == "'my env/bin/python' -m fewlabels"
+
+
+def test_another_question_says_nothing_without_labels(folder) -> None:
+    run("new", "audit.db", "tickets.csv")
+    said = run("answer", "audit.db", "--groups", "column:lang").stdout
+    assert "Nothing can be said yet: no item has a label so far." in said
+    assert "%" not in said
+
+
+def test_labels_that_are_told_twice_are_nothing_new(audit) -> None:
+    run("export", "audit.db", "-o", "labels.csv")
+    assert "Nothing new: 30 labels known before." in run("tell", "audit.db", "labels.csv").output
+
+
+def test_a_rule_in_place_of_a_name_is_said(audit) -> None:
+    said = run("check", "audit.db", "accuracy >= 0.9", code=2).output
+    assert '--overall "accuracy >= 0.9" or --every' in said
+
+
+def test_short_answers_that_all_differ_are_no_classes(folder) -> None:
+    rows = "".join(f"a{i},Q{i}?,Answer {i},{'pass' if i % 3 else 'fail'}\n" for i in range(400))
+    (folder / "judge.csv").write_text(f"id,question,response,verdict\n{rows}")
+    assert "add --verdict 'verdict'" in run("new", "judge.db", "judge.csv", code=2).output
+    # A thousand classes in a row are classes all the same.
+    rows = "".join(f"a{i},sku {i % 1000}\n" for i in range(3000))
+    (folder / "shop.csv").write_text(f"id,response\n{rows}")
+    assert "1,000 by predicted class" in " ".join(run("new", "shop.db", "shop.csv").output.split())
+
+
+def test_the_table_of_classes_does_not_deny_labels(folder) -> None:
+    run("new", "audit.db", "tickets.csv")
+    with closing(fl.load("audit.db")) as audit:
+        audit.tell(dict.fromkeys(audit.ask(3).ids, "spam"))
+    assert "No class has enough labels" in run("classes", "audit.db").output

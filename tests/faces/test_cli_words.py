@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -50,6 +52,21 @@ def test_a_name_that_no_disk_can_have_is_said_in_words(tmp_path, call):
     with pytest.raises(fl.StoreError, match="too long"):
         store.backup(long)
     store.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no file that is always full")
+@pytest.mark.parametrize("call", ["list", "export labels", "export log --format json"])
+def test_an_output_for_which_there_is_no_room_is_said_in_words(tmp_path, call):
+    database = tmp_path / "audit.db"
+    audit = fl.create(database, "pets", fl.read_pool([[0.9, 0.1], [0.2, 0.8]]))
+    audit.tell(dict.fromkeys(audit.ask(2).ids, "0"))
+    audit.close()
+    command, *rest = call.split()
+    with Path("/dev/full").open("w") as full:
+        run = [sys.executable, "-m", "fewlabels", command, str(database), *rest]
+        ended = subprocess.run(run, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    words = "fewlabels: cannot write the output: No space left on device. Make room, or write it elsewhere.\n"
+    assert (ended.returncode, ended.stderr) == (2, words)
 
 
 # --- what people typed cannot command the terminal

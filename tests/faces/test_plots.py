@@ -14,8 +14,11 @@ import pytest
 import fewlabels as fl
 from fewlabels import plots
 from fewlabels.findings.finding import find
+from fewlabels.findings.measures import Measure
 from fewlabels.findings.prior_pull import swayed
+from fewlabels.findings.reading import Row
 from fewlabels.plots.drawing import picture
+from fewlabels.plots.forest import Forest
 from tests.support.pools import Known, by_kind, zoo
 
 if TYPE_CHECKING:
@@ -381,3 +384,14 @@ def test_a_guess_is_not_drawn_as_the_answer() -> None:
         assert (len(shown.named), shown.means) == (found, words)
         keys = [key.text for key in shown.picture().panels[0].keys]
         assert (words in keys) == bool(found)
+
+
+def test_a_heading_gives_no_number_of_a_group_with_too_few_labels() -> None:
+    few = Row("cat", 40, 6, 0.42, 0.1, 0.8, thin=True, right=1, known=False)
+    enough = Row("dog", 40, 20, 0.9, 0.8, 0.97, right=18)
+    forest = Forest(Measure("accuracy", True, False), "lowest accuracy", 0.95, (few, enough), ("cat",), "likely", None)
+    assert forest.finding() == "Lowest accuracy: cat (few labels)"
+    drawn = plots.svg(forest)
+    assert "10% – 80%, 1 of 6 right" in drawn
+    assert "42%" not in drawn
+    assert "90% (80% – 97%), 18 of 20 right" in drawn

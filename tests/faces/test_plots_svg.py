@@ -225,7 +225,7 @@ def test_a_file_of_its_own_has_title_caption_and_colours() -> None:
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert plots.stylesheet() in "".join(root.itertext())
     words = "".join(root.itertext())
-    assert numbers.title in words
+    assert numbers.finding() in words
     assert numbers.caption().split()[-1] in words
 
 

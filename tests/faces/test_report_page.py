@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A report on four classes, one of which has too few labels, and one on two hundred groups."""
+    """Reports on four classes, one of which has too few labels, on two hundred groups, and on all items as one."""
     folder = tmp_path_factory.mktemp("reports")
     counts = {"shirt": (20, 10), "coat": (18, 2), "bag": (8, 0), "boot": (1, 0)}
     few = told_exactly(counts, task=fl.Identify(fl.Accuracy(), lowest=1))
@@ -26,7 +27,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     items = fl.read_pool({"id": [str(i) for i in range(1000)], "predicted": names})
     many = fl.create(None, "many", items, task=fl.Identify(fl.Accuracy(), lowest=3))
     many.tell(dict.fromkeys(many.ask(150).ids, "group 7"))
-    reports = {"few": few, "many": many}
+    one = fl.create(None, "one", few.pool, fl.whole(few.pool))
+    one.tell(dict.fromkeys(one.ask(20).ids, "shirt"))
+    reports = {"few": few, "many": many, "one": one}
     return {name: write(read(a, foresee=False, draws=300), folder / f"{name}.html") for name, a in reports.items()}
 
 
@@ -128,4 +131,42 @@ def test_what_a_mark_means_is_shown_by_touch_and_by_keys(browser, files) -> None
     assert len(seen) == 4
     page.keyboard.press("Escape")
     assert not tip.is_visible()
+    assert wrong == []
+
+
+@pytest.mark.slow
+def test_pictures_and_tables_can_be_taken_along(browser, files) -> None:
+    page, wrong = opened(browser, files["few"], viewport={"width": 1280, "height": 900}, color_scheme="light")
+    saved = {}
+    for kind in ("SVG", "PNG"):
+        with page.expect_download() as download:
+            page.locator(".take button", has_text=f"Save as {kind}").first.click()
+        saved[kind] = download.value
+    heading = page.locator("main h2").first.inner_text()
+    assert saved["SVG"].suggested_filename.endswith(".svg")
+    drawn = ET.parse(saved["SVG"].path()).getroot()
+    texts = ["".join(node.itertext()) for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[0] == heading
+    assert any(text.endswith("shirt") for text in texts)
+    # Its colours do not depend on a stylesheet that it has not got.
+    circles = [node.get("fill") for node in drawn.iter("{http://www.w3.org/2000/svg}circle")]
+    assert circles
+    assert all(colour.startswith("rgb") for colour in circles if colour != "none")
+    assert saved["PNG"].path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    page.evaluate("navigator.clipboard.writeText = (text) => { window.taken = text; return Promise.resolve(); }")
+    page.locator("[aria-labelledby=groups] + .take button").click()
+    rows = [line.split("\t") for line in page.evaluate("window.taken").splitlines()]
+    assert rows[0][:4] == ["class", "items", "labels", "accuracy"]
+    assert rows[1][:3] == ["shirt", "100", "20 of 30 right"]
+    assert wrong == []
+
+
+@pytest.mark.slow
+def test_a_report_about_one_group_has_tips_and_prints_what_is_folded(browser, files) -> None:
+    page, wrong = opened(browser, files["one"], viewport={"width": 1280, "height": 900})
+    assert not page.locator("details[open]").count()
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details").count() == page.locator("details[open]").count() > 0
+    page.locator(".fl-plot.fl-wide .fl-hit").first.click()
+    assert page.locator(".fl-tip").inner_text().startswith("all: accuracy ")
     assert wrong == []

@@ -14,7 +14,7 @@ import fewlabels as fl
 from fewlabels.findings.doubts import _INSTEAD
 from fewlabels.table import Table
 from fewlabels.web import pages
-from fewlabels.web.work import OverTime, Pace, happenings, work
+from fewlabels.web.work import OverTime, Pace, happenings, latest, work
 from tests.support.web import bearer, client_of, make_site, pool_of_texts
 
 if TYPE_CHECKING:
@@ -119,6 +119,32 @@ def test_events_are_in_words_newest_first_without_the_handing_out() -> None:
         "skipped b: unclear",
         "labelled a as cat: blurred",
     ]
+
+
+def test_the_work_page_says_only_what_people_did() -> None:
+    """Items that are known from elsewhere end at once, and an owner takes back in the name of a person."""
+    pool = fl.read_pool({"predicted": ["a", "b"] * 10})
+    store = fl.Store(None)
+    first, second = (fl.create(store, name, pool, prior=fl.Uniform()) for name in ("first", "second"))
+    first.tell(dict.fromkeys(first.ask(20, annotator="ann").ids, "a"), annotator="ann")
+    second.ask(3, annotator="bob")
+    assert "expire" in second.log()["kind"]
+    assert latest(second) == []
+    first.withdraw_person("ann", annotator="boss", note="a robot")
+    assert {happening.words.split(":", 1)[1] for happening in latest(first)} == {" taken back by boss: a robot"}
+    assert all(happening.words.startswith("lost the answer about") for happening in latest(first))
+
+
+def test_what_is_withdrawn_is_no_answer() -> None:
+    audit = fl.create(None, "d", fl.read_pool({"predicted": ["a", "b"] * 10}), overlap=2)
+    for who in ("ann", "bob"):
+        audit.tell(dict.fromkeys(audit.ask(4, annotator=who).ids, "a"), annotator=who)
+    pace, now = Pace(), datetime.now(UTC).timestamp()
+    pace.catch_up(audit)
+    assert pace.over_time(now).points[-1][1] == 8
+    audit.withdraw(list(audit.labels())[:3])
+    pace.catch_up(audit)
+    assert pace.over_time(now).points[-1][1] == 2
 
 
 def test_people_who_are_there_come_first() -> None:

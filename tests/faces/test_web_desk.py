@@ -399,3 +399,19 @@ def test_a_page_that_only_this_computer_reaches_says_so() -> None:
         assert words in client.get("/people", headers=here).text
     with client_of(site, nearby="http://192.168.1.5:8000") as client:
         assert words not in client.get("/people", headers=here).text
+
+
+def test_the_labelling_page_says_when_the_planned_labels_are_there() -> None:
+    site = make_site(stop=fl.Stop(labels=3))
+    with browser(site, site.ann) as client:
+        assert "planned" not in client.get("/label/audit").text
+        audit = site.audit()
+        audit.tell(dict.fromkeys(audit.ask(3).ids, audit.pool.classes[0]))
+        assert "The 3 labels that were planned are there." in client.get("/label/audit").text
+
+
+def test_disputes_are_said_to_count_where_votes_are_weighed() -> None:
+    for noisy, words in ((False, "Until then they have no label."), (True, "count already")):
+        site = disputed_site(noisy=noisy)
+        with browser(site, site.owner) as client:
+            assert words in client.get("/decide/audit").text

@@ -10,7 +10,8 @@ import pytest
 import fewlabels as fl
 from fewlabels.estimates import _share_intervals
 from fewlabels.findings.finding import find
-from fewlabels.stopping import widest_share
+from fewlabels.plots.confusion import Confusions
+from fewlabels.standing import widest_share
 from fewlabels.web.views import dashboard
 from tests.support.pools import by_kind, zoo
 from tests.support.reports import pool, told
@@ -150,3 +151,13 @@ def test_a_large_matrix_is_not_computed_before_it_is_asked_for(monkeypatch: pyte
     assert max(drawn) < 120 * 120
     assert len(finding.estimates) == 120 * 120
     assert max(drawn) >= 120 * 120
+
+
+def test_headline_picture_and_table_say_the_same_of_a_mistake() -> None:
+    audit = told(200, task=fl.Estimate(fl.Confusion()))
+    finding = find(audit)
+    drawn = {(pair.predicted, pair.true): (pair.mean, pair.low, pair.high) for pair in Confusions.of(audit).pairs}
+    said = {(pair.group, pair.true): (pair.mean, pair.low, pair.high) for pair in finding.confusions}
+    shared = drawn.keys() & said.keys()
+    assert shared
+    assert {pair: drawn[pair] for pair in shared} == {pair: said[pair] for pair in shared}

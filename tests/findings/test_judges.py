@@ -8,6 +8,7 @@ import pytest
 import fewlabels as fl
 from fewlabels.findings.finding import find
 from fewlabels.findings.judges import PREDICTED, held_to, in_words, judge_rows, judge_sheet
+from fewlabels.findings.key_figures import key_figures
 from fewlabels.opposites import passing
 from fewlabels.web.views import dashboard
 
@@ -115,7 +116,11 @@ def test_the_words():
     assert finding.question == "How many items would people pass?"
     assert finding.headline.startswith("People would pass ")
     assert " The verdicts pass " in finding.headline
-    assert finding.basis == "Based on 80 labels, and on other, known of all 800 items."
+    assert finding.basis == "Based on 80 labels (55 of 80 pass), and on other, known of all 800 items."
+    passed, verdicts = key_figures(finding)[:2]
+    assert (passed.name, verdicts.name) == ("People would pass", "The verdicts pass")
+    between = passed.about.partition("; ")[0]
+    assert f"People would pass {passed.value} of all items like these ({between})." in finding.headline
     first, second = in_words(audit.judges())
     assert first.startswith("The verdict agrees with people on ")
     assert second.startswith("other agrees with people on ")
@@ -140,7 +145,7 @@ def test_the_dashboard_shows_judges_with_their_ranges():
         None, "y", audit.pool, fl.by_column(audit.pool, "system"), task=fl.Estimate(fl.Prevalence("pass"))
     )
     label(systems, good, 60)
-    assert [row[1] for row in dashboard(systems).judged.rows] == ["all", "a", "b"] * 2
+    assert [row[1] for row in dashboard(systems).judged.rows] == ["all items", "a", "b"] * 2
 
 
 def test_without_judges_there_is_nothing_to_say():
@@ -249,3 +254,51 @@ def test_what_is_known_does_not_move():
     assert np.array_equal(moved[0], known)
     np.testing.assert_allclose(np.sort(np.array([0.5, 0.5]) @ moved), np.sort(rate), atol=1e-6)
     assert np.array_equal(held_to(np.array([known, known]), np.array([0.5, 0.5]), rate), [known, known])
+
+
+def small(task, groups, truth):
+    """60 items with a judge, in two teams, one of which is called "all"; all of them labelled."""
+    rng = np.random.default_rng(0)
+    columns = {
+        "id": [f"i{i}" for i in range(60)],
+        "predicted": ["pass"] * 60,
+        "judge": np.where(rng.random(60) < 0.9, "pass", "fail"),
+        "team": np.where(np.arange(60) % 2, "all", "some"),
+    }
+    pool = fl.read_pool(columns, evidence=["judge"], classes=["pass", "fail"], columns=["team"])
+    audit = fl.create(None, "a", pool, groups, target="pool", task=task)
+    audit.tell({item: truth(int(item[1:])) for item in audit.ask(60).ids})
+    return audit
+
+
+@pytest.mark.parametrize(("label", "gone", "kept"), [("pass", "TNR", "TPR"), ("fail", "TPR", "TNR")])
+def test_what_is_0_of_0_has_no_number(label, gone, kept):
+    """People pass everything, or nothing: nothing is known of what the judge does with the rest."""
+    table = small(fl.Estimate(fl.Prevalence("pass")), "whole", lambda i: label).judges()
+    found = {row["measure"]: row for row in table.rows() if row["judge"] == "judge"}
+    assert (found[gone]["mean"], found[gone]["low"], found[gone]["high"]) == (None, None, None)
+    assert found[kept]["mean"] == pytest.approx(found[kept]["k"] / 60)
+    [sentence] = [words for words in in_words(table) if words.startswith("judge")]
+    assert ("what people pass" in sentence, "what people fail" in sentence) == (label == "pass", label == "fail")
+    assert "None" not in sentence
+    assert "–" in [cell for row in judge_rows(table) for cell in row]
+
+
+def test_where_both_pass_everything_there_is_no_kappa():
+    table = small(fl.Estimate(fl.Prevalence("pass")), "whole", lambda i: "pass").judges()
+    [kappa] = [row for row in table.rows() if row["measure"] == "kappa" and row["judge"] == PREDICTED]
+    assert kappa["mean"] is None
+    assert "Kappa" not in next(words for words in in_words(table) if words.startswith("The verdict"))
+
+
+def test_a_group_called_all_is_a_group():
+    audit = small(fl.Estimate(fl.Prevalence("pass")), "column:team", lambda i: "pass" if i % 2 else "fail")
+    table = audit.judges()
+    rates = {
+        (row["whole"], row["group"]): (row["k"], row["of"], round(row["mean"], 3))
+        for row in table.rows()
+        if row["measure"] == "true pass rate" and row["judge"] == "judge"
+    }
+    assert rates == {(True, "all"): (30, 60, 0.5), (False, "all"): (30, 30, 1.0), (False, "some"): (0, 30, 0.0)}
+    assert all("of 60" in words for words in in_words(table))
+    assert {row[1] for row in judge_rows(table)[1:]} == {"all items", "all", "some"}

@@ -7,11 +7,12 @@ import json
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy import stats
 
 import fewlabels as fl
 from fewlabels import plots
 from fewlabels.cli.main import cli
-from fewlabels.findings.fairness import _gap_words
+from fewlabels.findings.fairness import _by_labels, _gap_words
 
 CLASSES = ["no", "yes", "maybe"]
 
@@ -172,7 +173,7 @@ def test_headings_of_pictures_claim_nothing_about_groups_without_labels() -> Non
     pool, truth = made()
     blank = fl.create(None, "x", pool)
     for plot in plots.read_all(blank).values():
-        assert plot.finding() == plot.title or plot.name == "calibration"
+        assert plot.finding() in (plot.title, "No class has enough labels yet") or plot.name == "calibration"
     audit = labelled(pool, truth, 150, task=fl.Identify(fl.Accuracy(), lowest=1))
     found = plots.read_all(audit)
     forest = found["forest"]
@@ -195,7 +196,7 @@ def test_fewer_draws_of_hits_than_of_accuracy(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_gap_that_is_none_is_not_called_one() -> None:
     gap = {"measure": "accuracy", "lowest": "m", "highest": "f", "gap": 0.001, "low": -0.2, "high": 0.2}
-    gap |= {"probability": 0.5, "ends": (0.54, 0.54), "compared": 2, "left_out": 0}
+    gap |= {"probability": 0.5, "by_labels": 0.9, "ends": (0.54, 0.54), "compared": 2, "left_out": 0}
     none = "The labels show no gap in accuracy between m (54%) and f (54%): the difference is 0 points (−20 to +20)."
     assert _gap_words(gap) == none
     assert _gap_words(gap | {"compared": 3}).startswith("The labels show no gap in accuracy: that between m (54%)")
@@ -205,3 +206,16 @@ def test_a_gap_that_is_none_is_not_called_one() -> None:
     assert "is probably lower than" in _gap_words(gap | {"gap": 0.03, "probability": 0.9})
     assert "of m (54%) is lower than" in _gap_words(gap | {"gap": 0.03, "probability": 0.99})
     assert _gap_words(gap | {"gap": 0.03, "left_out": 2}).endswith("five labels that count are left out.")
+
+
+def test_a_gap_that_labels_alone_do_not_show_says_what_it_rests_on() -> None:
+    """No false positive in 32 labels against one in 7; and a chance by labels alone against its integral."""
+    gap = {"measure": "false positive rate", "lowest": "a", "highest": "b", "gap": 0.03, "low": 0.01, "high": 0.09}
+    gap |= {"probability": 0.995, "by_labels": 0.62, "ends": (0.002, 0.03), "compared": 2, "left_out": 0}
+    assert _gap_words(gap).endswith("the labels of these two groups alone say so with a probability of 62%.")
+    assert "alone" not in _gap_words(gap | {"by_labels": 0.97})
+    assert "alone" not in _gap_words(gap | {"probability": 0.6})
+    k, n = np.array([0, 1]), np.array([32, 7])
+    at = np.linspace(0, 1, 20_001)
+    exact = np.trapezoid(stats.beta.cdf(at, 1, 33) * stats.beta.pdf(at, 2, 7), at)
+    assert _by_labels(k, n, 0, 1) == pytest.approx(exact, abs=4 * 0.5 / np.sqrt(40_000))

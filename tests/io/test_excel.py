@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tracemalloc
 import zipfile
 from datetime import datetime
@@ -150,6 +151,22 @@ def test_a_sheet_that_openpyxl_would_leave_out_is_damage(tmp_path: Path) -> None
         for name in archive.namelist():
             made.writestr(name, archive.read(name).replace(b'r:id="rId1"', b'r:id=""'))
     with pytest.raises(fl.InputError, match="invalid specification"):
+        fl.read_pool(path)
+
+
+@pytest.mark.parametrize("member", ["xl/worksheets/sheet1.xml", "xl/workbook.xml", "[Content_Types].xml"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_texts_that_stand_for_others_are_refused(member: str, encoding: str, tmp_path: Path) -> None:
+    # Three entities, each ten times the one before: expat alone allows a hundred times what a file has.
+    path, made_of = tmp_path / "p.xlsx", "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in ("ab", "bc", "cd"))
+    dtd = f'<!DOCTYPE x [<!ENTITY a "much">{made_of}]>'
+    with zipfile.ZipFile(io.BytesIO(SOUND)) as archive, zipfile.ZipFile(path, "w") as made:
+        for name in archive.namelist():
+            text = re.sub(r"^<\?xml.*?\?>", "", archive.read(name).decode()).strip()
+            first = f'<?xml version="1.0" encoding="{encoding}"?><!-- {"long " * 40_000}-->'
+            hostile = (first + dtd + text.replace("item", "&d;", 1)).encode(encoding)
+            made.writestr(name, hostile if name == member else archive.read(name))
+    with pytest.raises(fl.InputError, match="declares texts of its own"):
         fl.read_pool(path)
 
 

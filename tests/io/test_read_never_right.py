@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import time
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fewlabels as fl
 from fewlabels.errors import InputError
@@ -68,6 +73,19 @@ def test_too_few_classes_are_left():
 def test_brackets_and_question_marks_are_text_too():
     is_never = never_right(["[refused]", "n/a", "why?"])
     assert [is_never(text) for text in ("[REFUSED]", " n/a ", "Why?", "whyx", "r")] == [True, True, True, False, False]
+
+
+@given(pattern=st.text("ab* ", max_size=8), text=st.text("ab ", max_size=10))
+def test_patterns_are_what_an_expression_would_find(pattern: str, text: str) -> None:
+    plain = " ".join(pattern.split())
+    slow = re.fullmatch(".*".join(map(re.escape, plain.split("*"))), " ".join(text.split()))
+    assert never_right([pattern])(text) == (slow is not None)
+
+
+def test_many_stars_and_a_long_answer_take_no_time():
+    began = time.process_time()
+    assert not never_right(["*a*a*a*b"])("a" * 500)
+    assert time.process_time() - began < 1
 
 
 def test_the_finding_says_how_many_and_nothing_of_scores():

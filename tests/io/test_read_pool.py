@@ -203,10 +203,23 @@ def test_class_names_with_dots_and_prefixes_of_each_other(tmp_path):
     assert pool.score_sums[1].tolist() == [0.25, 0.5, 0.25]
 
 
-def test_pandas_index_is_no_column_unless_it_is_named():
-    frame = pd.DataFrame({"predicted": ["a", "b"]}, index=["x", "y"])
-    assert read_pool(frame).columns is None
-    assert read_pool(frame.rename_axis("id")).ids.to_pylist() == ["x", "y"]
+@pytest.mark.parametrize(
+    ("frame", "ids"),
+    [
+        (pd.DataFrame({"predicted": ["a", "b"]}), ["0", "1"]),
+        (pd.DataFrame({"predicted": ["a", "b"]}, index=["x", "y"]), ["x", "y"]),
+        (pd.DataFrame({"predicted": ["a", "b"]}, index=["x", "y"]).rename_axis("ticket"), ["x", "y"]),
+        (pd.DataFrame({"predicted": ["a", "b", "c"]}).iloc[1:], ["1", "2"]),
+        (pd.DataFrame({"predicted": ["a", "b", "c"]})[::-1], ["2", "1", "0"]),
+        (pd.DataFrame({"predicted": ["a", "b", "c"], "id": ["u", "v", "w"]}).iloc[1:], ["v", "w"]),
+        (pd.DataFrame({"predicted": ["a", "b", "c"], "ticket_id": ["u", "v", "w"]}).iloc[1:], ["v", "w"]),
+        (pd.DataFrame({"predicted": ["a", "b"]}, index=[7, 7]), ["0", "1"]),
+        (pd.DataFrame({"predicted": ["a", "b"]}, index=[0.5, 1.5]), ["0", "1"]),
+        (pd.DataFrame({"predicted": ["a", "b"], "index": [3, 3]}, index=[8, 9]), ["8", "9"]),
+    ],
+)
+def test_the_index_of_a_pandas_frame_has_the_ids_if_it_tells_rows_apart(frame, ids):
+    assert read_pool(frame).ids.to_pylist() == ids
 
 
 @pytest.mark.parametrize("rows", [1, 2])
@@ -232,6 +245,20 @@ def test_spaces_around_a_class_are_no_part_of_it():
     assert (named.classes, named.predicted.tolist()) == (("spam", "ham"), [0, 0, 1])
     with pytest.raises(InputError, match=r"the class 'spam' is in the list of classes twice"):
         read_pool({"predicted": ["spam", " spam", "ham"]}, classes=["spam", " spam", "ham"])
+
+
+def test_a_column_that_is_called_an_id_has_the_ids_if_they_all_differ():
+    columns = {"predicted": ["cat", "dog", "cat"], "applicant_id": [3, 1, 2], "customer_id": [7, 7, 8]}
+    assert read_pool(columns).ids.to_pylist() == ["3", "1", "2"]
+    del columns["applicant_id"]
+    assert read_pool(columns).ids.to_pylist() == ["0", "1", "2"]
+
+
+def test_a_list_of_records_is_read_by_their_names():
+    records = [{"id": "a", "predicted": "cat"}, {"id": "b", "predicted": "dog", "site": "north"}]
+    pool = read_pool(records)
+    assert (pool.ids.to_pylist(), pool.classes) == (["a", "b"], ("cat", "dog"))
+    assert pool.column("site").to_pylist() == [None, "north"]
 
 
 def test_columns_may_be_divided_by_bars(tmp_path):

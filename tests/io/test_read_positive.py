@@ -166,3 +166,12 @@ def test_the_positive_class_is_remembered(tmp_path: Path) -> None:
     given = audit.estimates(metric="fpr").to_arrow()
     assert given.equals(audit.estimates(metric=fl.FalsePositiveRate("repaid")).to_arrow())
     assert audit.fairness("column:sex").groups.settings["positive"] == "repaid"
+
+
+def test_numbers_that_look_like_a_confidence_are_mentioned_and_not_used() -> None:
+    answers = ["a", "b"] * 5
+    shares, whole = [i / 11 for i in range(1, 11)], [0, 1] * 5
+    found = guess({"id": range(10), "Vorhersage": answers, "flag": whole, "Sicherheit": shares}, predicted="Vorhersage")
+    assert (found.confidence, found.likely) == (None, "Sicherheit")
+    assert guess({"id": range(10), "pred": answers, "flag": whole, "age": range(10)}).likely is None
+    assert guess({"id": range(10), "pred": answers, "conf": shares, "weight": shares}).likely is None

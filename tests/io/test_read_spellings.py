@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,3 +157,10 @@ def test_any_text_is_read_as_the_one_class_that_it_can_be_or_refused(answer, nam
 @given(words)
 def test_to_reduce_a_name_twice_changes_nothing_more(name) -> None:
     assert as_typed(as_typed(name)) == as_typed(name)
+
+
+@pytest.mark.parametrize("end", ["", "yes", " yes\n"])
+def test_an_answer_of_stars_alone_takes_no_time(end: str) -> None:
+    began = time.process_time()
+    readings(["*" * 40_000 + end], ["yes", "no"])
+    assert time.process_time() - began < 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,12 @@ from pyarrow import csv
 import fewlabels as fl
 from fewlabels.engines.columns import Columns
 from fewlabels.engines.opening import open_table
-from fewlabels.io import table_roles
+from fewlabels.errors import InputError
+from fewlabels.io import table_roles, tables
 from fewlabels.io.table_roles import is_table
 from fewlabels.io.tables import read_table
+from fewlabels.named import groups_from
+from fewlabels.partition import partition_from_recipe
 from fewlabels.reserve import keys_of
 
 if TYPE_CHECKING:
@@ -55,6 +59,30 @@ def test_a_connection_a_pattern_and_a_frame_are_the_same_pool(tmp_path: Path) ->
     assert sum(audit.estimates()["labelled"]) == 8
     audit.close()
     connection.close()
+
+
+def test_bins_of_a_table_are_those_of_a_frame(tmp_path: Path) -> None:
+    """They begin where a sample of the table says, once; the table's own values are in the same ones."""
+    rng = np.random.default_rng(2)
+    days = pa.array(rng.integers(19_000, 19_900, 500).astype("int32")).cast(pa.date32())
+    table = rows().append_column("amount", pa.array(rng.lognormal(3, 2, 500), mask=rng.random(500) < 0.1))
+    table = table.append_column("age", pa.array(rng.integers(18, 90, 500))).append_column("day", days)
+    table = table.append_column("text", pa.array([str(day) for day in days.to_pylist()]))
+    pq.write_table(table, tmp_path / "a.parquet")
+    wanted = ["amount:3", "age:30/60", "day:2", "text:2"]
+    far = fl.read_pool(tmp_path / "*.parquet", id="img", columns=wanted)
+    near = fl.read_pool(table, id="img")
+    for column, bins in (name.split(":") for name in wanted):
+        there, here = (groups_from(f"column:{column}:{bins}", pool) for pool in (far, near))
+        assert there.names == here.names == fl.by_column(far, column).names
+        np.testing.assert_array_equal(there.sizes, here.sizes)
+        again = partition_from_recipe(far, json.loads(json.dumps(there.recipe)))
+        np.testing.assert_array_equal(again.group, there.group)
+    with pytest.raises(InputError, match="'age' was read from the table in 3 bins, which begin at 30, 60"):
+        groups_from("column:age:5", far)
+    with fl.create(None, "amounts", far, "column:amount:3") as audit:
+        audit.tell(dict.fromkeys(audit.ask(8).ids, "yes"))
+        assert sum(audit.estimates()["labelled"]) == 8
 
 
 def test_the_order_depends_on_the_seed_and_nothing_else(tmp_path: Path) -> None:
@@ -222,3 +250,100 @@ def test_numbers_are_evidence_in_steps_of_half_a_standard_deviation() -> None:
     with pytest.raises(fl.InputError, match="one value only"):
         fl.read_pool(connection, table="answers", id="img", evidence=["length"])
     connection.close()
+
+
+def test_groups_of_one_item_are_refused_wherever_the_items_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = rows(1_500).append_column("text", pa.array([f"text {n}" for n in range(1_500)]))
+    pq.write_table(table, tmp_path / "a.parquet")
+    named: dict[str, Any] = {"id": "img", "columns": ["text"]}
+    for pool in (fl.read_pool(table, **named), fl.read_pool(tmp_path / "*.parquet", **named)):
+        groups = fl.by_column(pool, "text")
+        for begin in (
+            lambda pool=pool, groups=groups: fl.create(None, "texts", pool, groups),
+            lambda pool=pool: fl.create(None, "texts", pool, "column:text"),
+            lambda pool=pool, groups=groups: fl.plan(pool, groups),
+        ):
+            with pytest.raises(fl.InputError, match="1,500 items make 1,500 groups by column 'text', fewer than two"):
+                begin()
+        whole = fl.create(None, "texts", pool, "whole")
+        with pytest.raises(fl.InputError, match="with groups='whole'"):
+            whole.estimates(groups="column:text")
+        whole.close()
+    # Of a table, the values are counted before they are read.
+    monkeypatch.setattr(tables, "MOST_GROUPS", 1_000)
+    with pytest.raises(fl.InputError, match="the column 'text' has over 1,000 different values"):
+        fl.read_pool(tmp_path / "*.parquet", **named)
+    few = fl.read_pool(table.slice(0, 900), **named)
+    fl.create(None, "texts", few, "column:text").close()
+
+
+def test_ids_beyond_the_signed_numbers_are_found_again(tmp_path: Path) -> None:
+    ids = pa.array([2**63 + n for n in range(500)], pa.uint64())
+    pq.write_table(rows().set_column(0, "img", ids), tmp_path / "a.parquet")
+    pool = fl.read_pool(tmp_path / "*.parquet", id="img", content="sex")
+    audit = fl.create(None, "huge", pool)
+    asked = audit.ask(3)
+    assert all(int(item) >= 2**63 for item in asked.ids)
+    assert {request.content for request in asked} <= {"f", "m"}
+    with pytest.raises(fl.LabelError, match="unknown item '18446744073709551616'"):
+        audit.tell({str(2**64): "no"}, adopt=True)
+    audit.close()
+
+
+def test_a_number_that_is_none_is_a_missing_group_as_in_memory(tmp_path: Path) -> None:
+    floor = pa.array([[1.0, 2.0, float("nan"), None][n % 4] for n in range(500)])
+    table = rows().append_column("floor", floor)
+    pq.write_table(table, tmp_path / "a.parquet")
+    pool = fl.read_pool(tmp_path / "*.parquet", id="img", columns=["floor"])
+    groups = fl.by_column(pool, "floor")
+    assert groups.names == ("1", "2", "(missing)")
+    in_memory = fl.by_column(fl.read_pool(table, id="img", columns=["floor"]), "floor")
+    assert groups.sizes.tolist() == in_memory.sizes.tolist() == [125, 125, 250]
+
+
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_an_empty_prediction_is_refused_as_in_memory(tmp_path: Path, blank: str) -> None:
+    said = pa.array([blank if n % 5 == 0 else "yes" for n in range(500)])
+    pq.write_table(rows().set_column(1, "predicted", said), tmp_path / "a.parquet")
+    with pytest.raises(fl.InputError, match="100 items with an empty prediction, in the column 'predicted'"):
+        fl.read_pool(tmp_path / "*.parquet", id="img")
+
+
+@pytest.mark.parametrize("sign", ["%", " %", ""])
+def test_confidences_with_commas_and_percent_signs_are_read_as_in_a_file(tmp_path: Path, sign: str) -> None:
+    said = np.round(np.random.default_rng(3).uniform(0.5, 1, 300) * (100 if sign else 1), 3)
+    lines = [f"x{i};{'ab'[i % 2]};{value}{sign}".replace(".", ",") for i, value in enumerate(said.tolist())]
+    (tmp_path / "a.csv").write_text("\n".join(["id;Vorhersage;Sicherheit", *lines]) + "\n", encoding="utf-8")
+    named: dict[str, Any] = {"predicted": "Vorhersage", "confidence": "Sicherheit"}
+    in_memory = fl.read_pool(tmp_path / "a.csv", **named)
+    pool = fl.read_pool(tmp_path / "*.csv", **named)
+    assert pool.reserve is not None
+    assert pool.reserve.said is not None
+    assert in_memory.confidence is not None
+    places = in_memory.positions(pool.ids.to_pylist()[pool.units :])
+    np.testing.assert_array_equal(pool.reserve.said, in_memory.confidence[places])
+    audit = fl.create(tmp_path / "audit.db", "x", pool)
+    audit.close()
+    assert len(fl.load(tmp_path / "audit.db").ask(250).ids) == 250  # what is read further is read in the same way
+    drawn = fl.read_pool(tmp_path / "*.csv", sample=1_000, **named)
+    assert drawn.confidence is not None
+    assert sorted(drawn.confidence) == sorted(in_memory.confidence)
+
+
+def test_a_percent_sign_that_is_missing_is_not_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,predicted,confidence\n1,a,91%\n2,a,1\n", encoding="utf-8")
+    with pytest.raises(fl.InputError, match="1 confidence in the column 'confidence' does not lie between 0 and 1"):
+        fl.read_pool(tmp_path / "*.csv")
+
+
+@pytest.mark.parametrize(("name", "stays"), [("a.csv", True), ("a.parquet", True), ("a.xlsx", False), ("b.csv", False)])
+def test_large_files_stay_where_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, *, stays: bool
+) -> None:
+    from fewlabels.cli import predictions
+    from fewlabels.understanding.options import ReadOptions
+
+    monkeypatch.setattr(predictions, "_LARGE", dict.fromkeys(predictions._LARGE, 5))
+    (tmp_path / name).write_text("id,predicted" if name.startswith("a") else "id")
+    assert predictions.stays_put(str(tmp_path / name), ReadOptions()) is stays
+    assert not predictions.stays_put(str(tmp_path / name), ReadOptions(scores="p_*")), "vectors need memory"

@@ -85,6 +85,7 @@ def test_the_log_tells_how_each_label_was_drawn(tmp_path: Path) -> None:
     rows = [row for row in audit.log().rows() if row["kind"] == "request"]
     by_log = {row["item"] for row in rows if is_anchor(4, row["step"], 0.4)}
     assert set(audit.anchors()) == by_log
+    assert audit.anchored == len(by_log)
     assert 15 < len(by_log) < 50
 
 
@@ -98,6 +99,7 @@ def test_only_labels_that_were_asked_for_are_anchors() -> None:
     audit.withdraw(asked[:1])
     assert audit.anchors() == asked[1:4]
     audit.tell({asked[0]: TRUTH[asked[0]]}, adopt=True)
+    assert audit.anchored == 3
     assert audit.anchors() == asked[1:4]  # it came back without being asked for
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -316,3 +316,15 @@ def test_adopted_are_labels_that_count() -> None:
     assert adopted() == 1, "still of an item that nobody asked for"
     audit.withdraw([item])
     assert adopted() == 0
+
+
+@pytest.mark.parametrize("slack", [-1, "x", float("nan")])
+def test_a_slack_is_a_number_that_is_not_negative(slack: Any) -> None:
+    with pytest.raises(fl.InputError, match="The 'slack' of ask"):
+        fl.create(None, "x", fl.read_pool({"predicted": ["a", "b"]})).ask(1, slack=slack)
+
+
+def test_nobody_is_called_like_those_without_a_name() -> None:
+    audit = fl.create(None, "x", fl.read_pool({"predicted": ["a", "b"]}))
+    with pytest.raises(fl.InputError, match="stands for people without a name"):
+        audit.ask(1, annotator="(no name)")

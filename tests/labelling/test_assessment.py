@@ -244,7 +244,7 @@ def test_a_batch_for_annotators_has_no_prediction_and_no_group(audit: fl.Assessm
 def test_an_empty_batch_says_so_and_is_still_a_file_of_labels(audit: fl.Assessment, tmp_path: Path) -> None:
     audit.ask(30)
     batch = audit.ask(1)
-    assert repr(batch) == "<Batch: nothing left to ask>"
+    assert repr(batch) == "<Batch: no items>"
     batch.write(tmp_path / "batch.csv")
     assert (tmp_path / "batch.csv").read_text() == "id,label\n"
 

@@ -236,10 +236,11 @@ def test_who_drew_items_is_read_from_columns_and_leaves_them_columns(seed: int) 
     plain.read(events)
     items = np.array(sorted(plain.votes), dtype=np.intp)
     before = len(ledger.votes._row)
-    askers, steps, turns = ledger.votes.drawn(items)
+    votes = [plain.votes[item] for item in items.tolist()]
+    names = sorted({about.asker for about in votes if about.asker is not None})
+    askers, steps, turns = ledger.votes.drawn(items, names)
     assert 0 < before < len(items)
     assert len(ledger.votes._row) == before
-    votes = [plain.votes[item] for item in items.tolist()]
-    assert askers.tolist() == [about.asker for about in votes]
+    assert [None if k < 0 else names[k] for k in askers.tolist()] == [about.asker for about in votes]
     assert steps.tolist() == [about.step for about in votes]
     assert turns.tolist() == [about.turn for about in votes]

@@ -18,6 +18,7 @@ from fewlabels.findings.tables import readable
 from fewlabels.planning import forecast
 from fewlabels.planning.asking import Game
 from fewlabels.planning.subsampled import fitting, has_room, thinned
+from fewlabels.plots.models import ModelRow, Models
 from fewlabels.spec import Spec
 from fewlabels.table import Table
 from fewlabels.tasks import Answer
@@ -219,7 +220,9 @@ def test_a_share_of_anchors_asks_where_the_models_agree_too():
     assert ahead.words
 
 
-@pytest.mark.parametrize(("target", "most"), [("population", 2 / 3), ("pool", 1.0)])
+# Of items like these, P(p > 1/2) for p ~ Beta(1 + 3, 5) is 0.36: one label does not make up for how a leader is chosen.
+# But nothing speaks for the other model either.
+@pytest.mark.parametrize(("target", "most"), [("population", 0.5), ("pool", 1.0)])
 def test_one_label_says_little_about_other_items(target: Target, most: float) -> None:
     """Two models that differ on one item: once it is labelled these items are settled, and others like them are not."""
     answers = np.zeros((40, 2), dtype=int)
@@ -229,7 +232,7 @@ def test_one_label_says_little_about_other_items(target: Target, most: float) ->
     audit.tell(dict.fromkeys(audit.ask(1).ids, "b"))
     found = audit.answer()
     assert found.groups == ("new",)
-    assert found.probability == pytest.approx(most, abs=1e-9)
+    assert found.probability == pytest.approx(most, abs=0.01)
 
 
 def test_what_a_model_lacks_is_one_number_everywhere():
@@ -270,9 +273,23 @@ def test_half_of_the_probability_of_two_is_no_best_model_and_a_likelier_rival_is
         return audit.spec.task.headline(replace(grounds, read_answer=lambda: answer))
 
     assert said(0.56, 0.44).startswith("It is too early to name the best model.")
+    other = rows[1]["group"]
     assert said(0.7, 0.3).startswith("The best model is probably")
+    assert f"70% sure that {other} is not right more often. {other} is behind by" in said(0.7, 0.3)
     assert f"{rows[1]['group']} has a chance of 40%, but costs more on average." in said(0.38, 0.40)
     assert "has a chance of" not in said(0.38, 0.37)
+
+
+def test_the_picture_names_no_best_model_too_early_and_says_why_a_likelier_one_is_not_the_first():
+    def row(name: str, chance: float) -> ModelRow:
+        return ModelRow(name, 0.8, 0.7, 0.9, chance, 0.0, -0.1, 0.1, 8, 10)
+
+    early = Models(0.95, (row("a", 0.38), row("b", 0.40), row("c", 0.22)), ("a",))
+    assert early.finding() == ("It is too early to name the best model; the best guess is a, with a probability of 38%")
+    assert "though another is more probably the best" in early.caption()
+    later = Models(0.95, (row("a", 0.8), row("b", 0.15), row("c", 0.05)), ("a",))
+    assert later.finding() == "a is the best so far, with a probability of 80%"
+    assert "more probably" not in later.caption()
 
 
 def test_a_report_about_models_promises_no_shorter_ranges():
@@ -281,6 +298,8 @@ def test_a_report_about_models_promises_no_shorter_ranges():
     audit = fl.create(None, "best", pool, task=fl.Best(fl.Accuracy()))
     audit.tell({item: labels[item] for item in audit.ask(5).ids})
     one = fl.create(None, "one", pool, task=fl.Estimate(fl.Accuracy()), model=pool.models[0])
+    assert "although it is clear which is better" in find(audit, draws=500).words.reading
+    assert "do not read much into" in find(one, draws=500).words.reading
     assert not any("four times" in words for words in more_labels(audit, 200, foresee=False).sentences())
     assert any("four times" in words for words in more_labels(one, 200, foresee=False).sentences())
 

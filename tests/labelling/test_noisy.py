@@ -216,6 +216,23 @@ def test_right_labels_are_counted_by_the_majority() -> None:
     assert "If the majority of votes were taken as true, 100% of the labelled predictions would look right." in basis
 
 
+def test_items_in_dispute_count_and_what_was_skipped_waits() -> None:
+    pool, _ = made(12, 60)
+    audit = fl.create(None, "votes", pool, noisy=True, overlap=2)
+    ids = audit.ask(10, annotator="ann").ids
+    audit.tell(dict.fromkeys(ids[:9], "cat"), annotator="ann")
+    audit.skip([ids[9]], annotator="ann")
+    audit.ask(10, annotator="bob")
+    audit.tell(dict.fromkeys(ids[:4], "dog") | dict.fromkeys(ids[4:9], "cat"), annotator="bob")
+    audit.skip([ids[9]], annotator="bob")
+    assert {dispute.id for dispute in audit.disputed()} == {*ids[:4], ids[9]}
+    finding = find(audit, draws=200)
+    assert (finding.labels.labelled, finding.labels.unresolved) == (9, 1)
+    assert sum(row.labelled for row in finding.groups) == 9
+    assert finding.basis.startswith("Based on 9 labels (")
+    assert any(doubt.startswith("1 item was skipped or disputed") for doubt in finding.doubts)
+
+
 def test_what_does_not_go_together_is_refused() -> None:
     pool, _ = made(5, 50)
     with pytest.raises(SpecError, match="guarantee needs labels that are true"):
@@ -291,3 +308,12 @@ def test_nothing_breaks_before_the_first_label() -> None:
     assert audit.annotators().people["annotator"] == []
     assert fl.forecast(audit, runs=3).sentence.endswith("Second votes come on top.")
     assert audit.check("accuracy >= 0.7").verdict == "open"
+
+
+def test_reliability_prints_as_its_sentence_and_table() -> None:
+    audit = fl.create(None, "pets", fl.read_pool({"predicted": ["cat", "dog"] * 20}), noisy=True)
+    audit.tell(dict.fromkeys(audit.ask(4, annotator="ann").ids, "cat"), annotator="ann")
+    found = audit.annotators()
+    assert repr(found).startswith(found.words)
+    assert "ann" in repr(found)
+    assert "each=" not in repr(found)

@@ -118,6 +118,20 @@ def test_reading_is_the_same_live_and_after_a_restart(tmp_path: Path) -> None:
         audit.close()
 
 
+def test_what_another_question_has_drawn_counts_when_it_is_labelled_and_not_before(tmp_path: Path) -> None:
+    pool, truth = made(np.random.default_rng(5))
+    with fl.create(tmp_path / "audit.db", "worst", pool) as worst:
+        label(worst, truth, 40)
+        before = worst.estimates().columns
+        with fl.create(tmp_path / "audit.db", "night", pool, fl.by_column(pool, "time")) as night:
+            asked = night.ask(3).ids
+            with fl.load(tmp_path / "audit.db", "worst") as again:
+                assert worst.estimates().columns == again.estimates().columns == before
+            night.tell({item: truth[item] for item in asked})
+            with fl.load(tmp_path / "audit.db", "worst") as again:
+                assert worst.estimates().columns == again.estimates().columns != before
+
+
 def test_a_question_that_judges_groups_alone_counts_a_label_once_it_has_drawn_the_item(store: fl.Store) -> None:
     pool, truth = made(np.random.default_rng(5), 100)
     first = fl.create(store, "first", pool, task=fl.Identify(fl.Accuracy(), lowest=1))
@@ -231,3 +245,46 @@ def test_an_unknown_part_leaves_its_items_to_be_drawn() -> None:
     assert (ledger.labelled, ledger.is_free(0)) == (0, True)
     ledger.read([Event("request", item, 1, assessment="own")])
     assert (ledger.labelled, ledger.is_free(0)) == (1, False)
+
+
+def test_a_withdrawn_item_that_another_question_draws_is_not_handed_out_here(store: fl.Store) -> None:
+    pool = fl.read_pool({"predicted": ["a"] * 40}, classes=["a", "b"])
+    settings: dict[str, Any] = {"prior": fl.Uniform(), "policy": fl.UniformItems(), "groups": "whole", "overlap": 2}
+    own = fl.create(store, "own", pool, stop=fl.Stop(width=0.2, guarantee="anytime"), **settings)
+    other = fl.create(store, "other", pool, seed=5, **settings)
+    (item,) = own.ask(1, annotator="bob").ids
+    own.withdraw([item])
+    while item not in other.ask(1, annotator="bob").ids:
+        assert len(other.pending()) < 40
+    assert own.ask(1, annotator="ann").ids != [item]
+    assert [row["step"] for row in own.log().rows() if row["kind"] == "request"] == [1, 2]
+
+
+def test_the_labels_of_the_pool_are_exported_for_every_question() -> None:
+    """A prior that judges by its own labels counts none of another question; people typed them all the same."""
+    store, pool = fl.Store(None), fl.read_pool({"predicted": ["a", "b"] * 10})
+    first, second = (fl.create(store, name, pool, prior=fl.Uniform()) for name in ("first", "second"))
+    first.tell(dict.fromkeys(first.ask(7).ids, "a"))
+    assert second.labels() == {}
+    assert store.labels("second") == store.labels("first") == first.labels()
+
+
+def test_reading_the_labels_of_the_pool_keeps_no_checkpoint_that_nobody_can_use() -> None:
+    store, pool = fl.Store(None), fl.read_pool({"predicted": ["a", "b"] * 2_000})
+    first, second = (fl.create(store, name, pool, prior=fl.Uniform(), policy=fl.UniformItems()) for name in "xy")
+    first.tell(dict.fromkeys(first.ask(1_500).ids, "a"))
+    assert len(store.labels("y")) == 1_500
+    assert store.checkpoint("y") is None
+    assert second.labels() == {}
+
+
+def test_what_is_after_the_last_event_is_what_happens_next() -> None:
+    """However much happens in other assessments of the pool."""
+    store, pool = fl.Store(None), fl.read_pool({"predicted": ["a", "b"] * 10})
+    first, second = (fl.create(store, name, pool) for name in ("first", "second"))
+    second.tell(dict.fromkeys(second.ask(5).ids, "a"))
+    seq, events = first.seq, first.events
+    assert (seq, events) == (0, 10)
+    first.tell(dict.fromkeys(first.ask(2).ids, "a"))
+    assert len(first.log(after=seq)) == first.seq > 0
+    assert first.events == events + first.seq

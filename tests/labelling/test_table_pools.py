@@ -11,8 +11,10 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.engines.columns import Columns
+from fewlabels.engines.opening import open_table
 from fewlabels.errors import LabelError, PoolChangedError
 from fewlabels.io.tables import read_table
+from fewlabels.labelling.journal import Journal
 from fewlabels.reserve import keys_of
 from fewlabels.store import Store
 from tests.support.memory_table import MemoryTable
@@ -104,6 +106,64 @@ def test_two_processes_see_what_the_other_has_named(tmp_path: Path) -> None:
     again.close()
 
 
+def test_a_process_takes_labels_of_items_that_another_has_named(tmp_path: Path) -> None:
+    file = tmp_path / "audit.db"
+    first, table = begin(named=15, store=file)
+    second = fl.load(file, "bugs", pool=read_table(table, COLUMNS, content="text", named=15))
+    second.ask(1)
+    asked = first.ask(60, annotator="ann").ids
+    assert not second.pool.has(asked).all(), "some are named in the first alone"
+    assert second.item(asked[-1]) == {"text": f"text {asked[-1][1:]}"}
+    table.rows = []  # the table is not needed for a label
+    assert second.tell(dict.fromkeys(asked[:40], "ant"), annotator="ann") == 40
+    assert second.skip(asked[40:], annotator="ann") == 20
+    assert second.retract(asked[:1], annotator="ann") == 1
+    assert len(first.labels()) == 39
+    with pytest.raises(LabelError, match="unknown item 'nothing'"):
+        second.tell({"nothing": "ant"})
+    first.close()
+    second.close()
+
+
+def test_an_answer_about_an_item_that_another_process_has_named_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, table = begin(named=15, store=tmp_path / "audit.db")
+    second = fl.load(tmp_path / "audit.db", "bugs", pool=read_table(table, COLUMNS, content="text", named=15))
+    new, other, third = [item for item in rows()["id"] if not first.pool.has([item])[0]][:3]
+    first.tell({new: "ant"}, annotator="ann", adopt=True)
+    assert second.tell({new: "bee"}, annotator="ann") == 1
+    first.tell({other: "ant"}, annotator="ann", adopt=True)
+    assert second.retract([other], annotator="ann") == 1
+    (held,) = second.ask(1, annotator="bob").ids
+
+    def late(journal: Journal) -> None:  # somebody names an item after the last look, and before the transaction
+        caught_up(journal)
+        if journal is second._journal and not first.pool.has([third])[0]:
+            first.tell({third: "cat"}, annotator="ann", adopt=True)
+
+    caught_up = Journal._catch_up
+    monkeypatch.setattr(Journal, "_catch_up", late)
+    assert second.tell({held: "cat"}, annotator="bob") == 1
+    assert first.labels() == second.labels() == {new: "bee", third: "cat", held: "cat"}
+    first.close()
+    second.close()
+
+
+def test_an_answer_is_taken_before_the_table_is_read() -> None:
+    audit, table = begin(named=15)
+    asked = audit.ask(2, annotator="ann").ids
+    table.rows = table.rows[:250]
+    taken, batch = audit.tell_and_ask({asked[0]: "ant"}, 200, annotator="ann", key="a")
+    assert (taken, len(batch)) == (1, 0)
+    assert "has changed since it was read: 300 items before, 250 now" in repr(batch)
+    assert audit.labels() == {asked[0]: "ant"}
+    table.rows = MemoryTable(**rows()).rows
+    taken, batch = audit.tell_and_ask({asked[0]: "ant"}, 200, annotator="ann", key="a")
+    assert (taken, len(batch), batch.trouble) == (1, 200, "")
+    assert batch.ids[0] == asked[1], "what the person holds comes first"
+
+
 def test_two_assessments_of_one_table_share_what_is_named() -> None:
     store = Store(None)
     first, table = begin(named=15, store=store)
@@ -145,9 +205,17 @@ def test_a_table_that_changed_is_noticed_before_items_are_drawn_from_it() -> Non
     assert audit.answer().table["mean"][0] > 0
 
 
-def test_items_with_other_predictions_are_noticed_before_somebody_sees_them() -> None:
+@pytest.mark.parametrize("content", ["text", None])
+def test_items_with_other_predictions_are_noticed_before_they_are_handed_out(content: str | None) -> None:
     """The ids are row numbers, and the table was replaced in place: the same number of rows, and other items."""
-    audit, table = begin(named=300)
+    table = MemoryTable(**rows())
+    audit = fl.create(None, "bugs", read_table(table, COLUMNS, content=content, named=300))
+    assert len(audit.ask(3)) == len(audit.ask(3)) == 3
+    assert table.asked["lookup"] == 1, "those that come next were compared in the same query"
+    told(audit, audit.ask(40).ids)
+    audit = fl.create(None, "bugs", read_table(MemoryTable(**rows()), COLUMNS, content=content, named=300))
+    assert audit.pool.reserve is not None
+    table = audit.pool.reserve.link
     table.rows = MemoryTable(**rows(seed=1)).rows
     with pytest.raises(PoolChangedError, match=r"item 'i\d+' is gone, or has another prediction, confidence or group"):
         audit.ask(3)
@@ -155,8 +223,6 @@ def test_items_with_other_predictions_are_noticed_before_somebody_sees_them() ->
 
 
 def test_files_that_were_written_again_are_noticed_by_the_next_ask(tmp_path: Path) -> None:
-    from fewlabels.engines.opening import open_table
-
     def write(name: str, seed: int, text: str = "text") -> None:
         data = rows(seed=seed) | {"text": [text] * 300}
         pq.write_table(pa.table(data), tmp_path / "predictions" / name)
@@ -178,6 +244,69 @@ def test_files_that_were_written_again_are_noticed_by_the_next_ask(tmp_path: Pat
     write("a.parquet", 0)
     with fl.load(tmp_path / "audit.db", "bugs") as audit:
         assert len(audit.ask(3)) == 3
+
+
+def test_a_table_that_has_moved_is_read_where_it_is_now(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    pq.write_table(pa.table(rows()), tmp_path / "here" / "a.parquet")
+    named: dict[str, Any] = {"columns": ["place"], "content": "text"}
+    fl.create(tmp_path / "audit.db", "bugs", fl.read_pool(tmp_path / "here" / "*.parquet", **named)).close()
+    (tmp_path / "here").rename(tmp_path / "there")
+    with (
+        fl.load(tmp_path / "audit.db") as audit,
+        pytest.raises(fl.StoreError, match=r"If it has moved, .* load\(\.\.\., pool=read_pool\(\.\.\.\)\)"),
+    ):
+        audit.ask(3)
+    with fl.load(tmp_path / "audit.db", pool=fl.read_pool(tmp_path / "there" / "*.parquet", **named)) as audit:
+        assert [request.content[:5] for request in audit.ask(3)] == ["text "] * 3
+    pq.write_table(pa.table(rows(330)), tmp_path / "there" / "a.parquet")  # a tenth more
+    with pytest.raises(PoolChangedError, match="300 items before, 330 now"):
+        fl.load(tmp_path / "audit.db", pool=fl.read_pool(tmp_path / "there" / "*.parquet", **named))
+
+
+def test_the_command_line_says_where_a_table_is_now(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from fewlabels.cli.main import cli
+
+    def relocate(place: str, *words: str) -> str:
+        result = CliRunner().invoke(cli, ["relocate", str(tmp_path / "audit.db"), *words, str(tmp_path / place)])
+        return f"{result.exit_code}: {result.output}"
+
+    (tmp_path / "here").mkdir()
+    pq.write_table(pa.table(rows()), tmp_path / "here" / "a.parquet")
+    pool = fl.read_pool(tmp_path / "here" / "*.parquet", columns=["place"], content="text")
+    with fl.create(tmp_path / "audit.db", "bugs", pool) as audit:
+        told(audit, audit.ask(3).ids)
+        first = audit.labels()
+    (tmp_path / "here").rename(tmp_path / "there")
+    assert relocate("there/*.parquet", "bugs").startswith("0: 'bugs' finds its predictions in ")
+    with fl.load(tmp_path / "audit.db") as audit:
+        assert audit.labels() == first
+        assert [request.content[:5] for request in audit.ask(3)] == ["text "] * 3
+        audit.look_up(["i299"])  # items that are named later do not lead back to the old place
+    pq.write_table(pa.table(rows(330)), tmp_path / "other.parquet")
+    assert "300 items before, 330 now" in relocate("oth*.parquet")
+    with fl.load(tmp_path / "audit.db") as audit:
+        assert len(audit.ask(3)) == 3
+    assert fl.Store(tmp_path / "audit.db").verify().ok
+
+
+@pytest.mark.parametrize("source", ["answers/*.parquet", "answers"])
+def test_files_that_are_added_to_a_folder_are_not_part_of_what_was_begun(tmp_path: Path, source: str) -> None:
+    (tmp_path / "answers").mkdir()
+    pq.write_table(pa.table(rows()), tmp_path / "answers" / "monday.parquet")
+    pool = read_table(open_table(tmp_path / source), Columns("id", "predicted", "confidence"), named=30)
+    fl.create(tmp_path / "audit.db", "bugs", pool, policy=fl.UniformItems()).close()
+    more = rows(seed=1) | {"id": [f"later {i}" for i in range(300)]}
+    pq.write_table(pa.table(more), tmp_path / "answers" / "tuesday.parquet")
+    with fl.load(tmp_path / "audit.db") as audit:
+        asked = audit.ask(200).ids
+        assert len(asked) == 200, "queues are read further"
+        assert not any(item.startswith("later") for item in asked)
+    pq.write_table(pa.table(rows(seed=2)), tmp_path / "answers" / "monday.parquet")
+    with fl.load(tmp_path / "audit.db") as audit, pytest.raises(PoolChangedError, match="fewlabels relocate"):
+        audit.ask(1)
 
 
 @pytest.mark.slow
@@ -213,3 +342,15 @@ def test_the_table_of_classes_counts_items_and_not_rows() -> None:
     ours, theirs = audit.classes().classes, memory.classes().classes
     assert ours["n"] == theirs["n"] == [data["predicted"].count(name) for name in audit.pool.choices]
     np.testing.assert_allclose(ours["f1"], theirs["f1"], atol=0.1)
+
+
+def test_the_table_of_fairness_counts_items_and_not_rows() -> None:
+    audit, _ = begin(groups="column")
+    told(audit, audit.ask(20).ids)
+    data = rows()
+    for row in audit.fairness(positive="bee").groups.rows():
+        here = [said for said, place in zip(data["predicted"], data["place"], strict=True) if place == row["group"]]
+        if row["measure"] == "selection rate":
+            assert row["value"] == pytest.approx(here.count("bee") / len(here))
+        elif row["value"] is not None:
+            assert 0 <= row["value_low"] <= row["value"] <= row["value_high"] <= 1

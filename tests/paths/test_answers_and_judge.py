@@ -52,7 +52,7 @@ def test_answers_and_a_judge(runs: tuple[dict[str, str], dict[str, float]], tmp_
     assert "'judge_verdict' says of each answer whether it passes, add --verdict 'judge_verdict'" in said
     understood = run("new", "judge.db", "runs.jsonl", "--verdict", "judge_verdict").stderr
     assert "columns 'prompt', 'response'" in understood  # the question and the answer, and not the judge's reason
-    said = run("show", "judge.db", "--judges").stderr
+    said = run("show", "judge.db", "--judges").output
     assert "How good it is cannot be said yet: no label shows it." in said
     assert "agrees with people" not in said
 

@@ -76,7 +76,7 @@ def test_a_fairness_audit(applicants: tuple[dict[str, str], dict[tuple[str, str]
     (gap,) = (row for row in found["gaps"] if row["measure"] == "selection rate")
     assert min(sizes[gap["lowest"]], sizes[gap["highest"]]) >= 30 > min(sizes.values())
     assert "with fewer than 30 items" in found["words"][-1]
-    assert "--stop-width 0.2" in run("fairness", "loans.db").stderr
+    assert "--stop-width 0.2" in run("fairness", "loans.db").output
 
     # A group by name, as it is typed; and the same labels by sex alone.
     against = read("fairness", "loans.db", "--reference", "male x black")

@@ -20,6 +20,27 @@ from fewlabels.simulation.kernels.value import ask_linear_contest, ask_value, as
 from fewlabels.simulation.truth import Gauge
 
 STEPS = 40_000
+LONG = pytest.mark.long
+# How many are picked, of how many, and whether marks are set anew. Before every merge one pick of few, and several of
+# many, both ways of marking; the other combinations are for a change to these kernels.
+SETTINGS = pytest.mark.parametrize(
+    ("m", "groups", "again"),
+    [
+        (1, 5, True),
+        (4, 40, False),
+        *(
+            pytest.param(m, groups, again, marks=LONG)
+            for m, groups, again in (
+                (1, 5, False),
+                (4, 5, False),
+                (4, 5, True),
+                (1, 40, False),
+                (1, 40, True),
+                (4, 40, True),
+            )
+        ),
+    ],
+)
 
 
 @kernel
@@ -42,9 +63,7 @@ def _frequencies(rng, belief, m, steps, again, warm):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("linear", [False, True], ids=["identify", "estimate"])
-@pytest.mark.parametrize("m", [1, 4])
-@pytest.mark.parametrize("groups", [5, 40])
-@pytest.mark.parametrize("again", [False, True], ids=["marks left", "marks set anew"])
+@SETTINGS
 def test_picks_are_distributed_as_if_all_were_drawn(linear, m, groups, again):
     rng = np.random.default_rng([linear, m, groups, again])
     belief = np.zeros((groups, 4))
@@ -79,10 +98,8 @@ def _value_frequencies(rng, first, belief, weight, centre, m, steps, again, warm
     return out
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("m", [1, 4])
-@pytest.mark.parametrize("groups", [5, 40])
-@pytest.mark.parametrize("again", [False, True], ids=["marks left", "marks set anew"])
+@pytest.mark.long
+@SETTINGS
 def test_picks_by_value_are_distributed_as_if_all_were_drawn(m, groups, again):
     rng = np.random.default_rng([m, groups, again])
     first = np.concatenate([[0], np.cumsum(rng.integers(1, 6, groups))])
@@ -118,10 +135,8 @@ def _price_frequencies(rng, first, belief, weight, m, steps, again, warm):
     return out
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("m", [1, 4])
-@pytest.mark.parametrize("groups", [5, 40])
-@pytest.mark.parametrize("again", [False, True], ids=["marks left", "marks set anew"])
+@pytest.mark.long
+@SETTINGS
 def test_picks_by_price_are_distributed_as_if_all_were_drawn(m, groups, again):
     """Groups of one to three cells, prices of any sign, outcomes that cannot occur, and a group of one price alone."""
     rng = np.random.default_rng([m, groups, again, 1])
@@ -193,7 +208,9 @@ def test_trees_stay_in_order():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["estimate", "identify", "value", "price"])
+@pytest.mark.parametrize(
+    "task", ["estimate", "identify", *(pytest.param(task, marks=LONG) for task in ("value", "price"))]
+)
 def test_whole_runs_ask_in_the_groups_as_often(task):
     """Labels in each group after 60 of 300, over 400 runs of either kind: means within 4.5 standard errors."""
     rng = np.random.default_rng(6)

@@ -10,7 +10,7 @@ from scipy.stats import betabinom
 
 import fewlabels as fl
 from fewlabels.cells import model_cells
-from fewlabels.learned.models import BEFORE, Panel, fit_sets, guesses, stays_ahead
+from fewlabels.learned.models import BEFORE, Panel, Record, fit_sets, guesses
 from fewlabels.outcomes import Outcomes
 from fewlabels.simulation.contest_baselines import selector
 from fewlabels.simulation.contest_case import Contest
@@ -79,16 +79,45 @@ def test_each_guess_is_fitted_as_by_the_library(sure: bool) -> None:
         assert lower @ lower.T == pytest.approx(softer, rel=1e-4, abs=1e-4)
 
 
-def test_a_record_is_read_as_by_the_library_and_as_the_beta_binomial_says() -> None:
+def test_a_record_in_parts_is_read_as_by_the_library_and_as_draws_of_it_say() -> None:
     rng = np.random.default_rng(1)
+    wins, losses, left = rng.integers(0, 12, (3, 3, 30))
+    left[:, ::5] *= 60  # more than can be added up one by one
+    found = Record(wins, losses, left, left + wins + losses).stays_ahead()
+    assert [best.stays_ahead(*one) for one in zip(wins.T, losses.T, left.T, strict=True)] == pytest.approx(found)
+    share = rng.beta(wins + BEFORE[0], losses + BEFORE[1], (40_000, *wins.shape))
+    ahead = (wins - losses - left + 2 * rng.binomial(left, share)).sum(axis=1) >= 0
+    sd = np.sqrt(ahead.mean(axis=0) * (1 - ahead.mean(axis=0)) / len(ahead))
+    exact = left.sum(axis=0) <= 400
+    assert (np.abs(ahead.mean(axis=0) - found) < 4.5 * sd + 1e-3)[exact].all()
+    assert (np.abs(ahead.mean(axis=0) - found) < 4.5 * sd + 0.02)[~exact].all()
+
+
+def test_a_record_of_one_part_is_the_beta_binomial() -> None:
+    rng = np.random.default_rng(2)
     wins, losses, left = rng.integers(0, 25, 300), rng.integers(0, 25, 300), rng.integers(0, 90, 300)
-    found = stays_ahead(wins, losses, left)
-    exact = betabinom.sf(np.ceil((losses + left - wins) / 2) - 1, left, wins + BEFORE, losses + BEFORE)
-    assert found == pytest.approx(exact, abs=1e-5)
-    assert [best.stays_ahead(*one) for one in zip(wins, losses, left, strict=True)] == pytest.approx(found, abs=1e-9)
+    found = Record(wins[None], losses[None], left[None], left[None]).stays_ahead()
+    exact = np.asarray(
+        betabinom.sf(np.ceil((losses + left - wins) / 2) - 1, left, wins + BEFORE[0], losses + BEFORE[1])
+    )
+    assert found == pytest.approx(exact, abs=2e-3)  # nearly certain: by the normal approximation
+    assert found[exact < 0.99] == pytest.approx(exact[exact < 0.99], abs=1e-6)
 
 
-@pytest.mark.parametrize(("missing", "few"), [(False, 8), (True, 25), (True, 60)])
+def test_among_items_like_these_a_record_is_what_its_draws_say() -> None:
+    rng = np.random.default_rng(3)
+    wins, losses = rng.integers(0, 30, (2, 3, 40))
+    size = wins + losses + rng.integers(0, 60, (3, 40))
+    found = Record(wins, losses, size - wins - losses, size).is_ahead()
+    share = rng.beta(wins + BEFORE[0], losses + BEFORE[1], (20_000, *wins.shape))
+    ahead = ((2 * share - 1) * size).sum(axis=1) >= 0
+    assert found == pytest.approx(ahead.mean(axis=0), abs=0.02)
+    nothing = np.zeros((3, 1), dtype=np.int64)
+    assert Record(nothing, nothing, nothing, nothing).is_ahead().tolist() == [1.0]  # two that always say the same
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("few", [8, 25, 60])
 def test_the_leader_of_a_run_is_unbeaten_as_by_the_library(missing: bool, few: int) -> None:
     pool, true = made(8, 4, 3, sure=False, missing=missing)
     cells = model_cells(pool, fl.whole(pool))
@@ -100,21 +129,50 @@ def test_the_leader_of_a_run_is_unbeaten_as_by_the_library(missing: bool, few: i
     free[asked] = False
     lead = int(belief.look.expected[0].argmax())
     slow = min(_allowed(cells.said, true, items, lead, h) for h in range(4) if h != lead)
-    assert belief.unbeaten().tolist() == pytest.approx([slow], abs=1e-5)
+    assert belief.unbeaten().tolist() == pytest.approx([slow], abs=1e-5 if slow < 0.99 else 1e-3)
     if slow >= 0.95:
-        assert best.unbeaten(field_of(panel, true), free, asked, lead) == pytest.approx(slow, abs=1e-5)
+        assert best.unbeaten(field_of(panel, true), free, lead) == pytest.approx(belief.unbeaten()[0], abs=1e-9)
     else:
-        assert slow - 1e-5 <= best.unbeaten(field_of(panel, true), free, asked, lead) < 0.95
+        assert slow - 1e-5 <= best.unbeaten(field_of(panel, true), free, lead) < 0.95
 
 
 def _allowed(said: Any, true: Any, items: Any, a: int, b: int) -> float:
-    """The largest P(best) against one rival, from the classes themselves."""
-    right, differ = said == true[:, None], said[:, a] != said[:, b]
-    wins, losses = ((right[items, x] & ~right[items, y]).sum() for x, y in ((a, b), (b, a)))
-    left = int(differ.sum() - differ[items].sum())
-    ahead = float(betabinom.sf(np.ceil((losses + left - wins) / 2) - 1, left, wins + BEFORE, losses + BEFORE))
-    tried = int(differ[items].sum())
-    return max(ahead, (tried + 1) / (tried + 2))
+    """The largest P(best) against one rival, from the classes themselves, by all ends that each part can have."""
+    support = [(((said == said[:, [h]]) & (said >= 0)).sum(axis=1)) for h in (a, b)]
+    part, differ = np.sign(support[0] - support[1]), said[:, a] != said[:, b]
+    known = np.isin(np.arange(len(said)), items)
+    ahead, ends = 0, {0: 1.0}
+    for k in (-1, 0, 1):
+        here = differ & (part == k)
+        wins, losses = (int(((said[:, h] == true) & here & known).sum()) for h in (a, b))
+        left = int((here & ~known).sum())
+        ahead += wins - losses
+        chance = betabinom.pmf(np.arange(left + 1), left, wins + BEFORE[0], losses + BEFORE[1])
+        more: dict[int, float] = {}
+        for end, p in ends.items():
+            for w in range(left + 1):
+                more[end + 2 * w - left] = more.get(end + 2 * w - left, 0.0) + p * float(chance[w])
+        ends = more
+    return sum(p for end, p in ends.items() if ahead + end >= 0)
+
+
+def test_a_growing_share_of_labels_is_drawn_at_random_where_leader_and_rival_differ() -> None:
+    pool, true = made(8, 4, 3, sure=False, missing=True)
+    cells = model_cells(pool, fl.whole(pool))
+    items = np.flatnonzero(cells.said[:, 0] != cells.said[:, 1])[:20]
+    belief = joint(fl.Learned().on(cells, "pool").belief(Outcomes.of(cells, items, true[items].astype(np.int64))))
+    task, by_lot = fl.Best(fl.Accuracy()), np.zeros(len(true))
+    lead, rivals = belief.rivals(0)
+    for rival in rivals:
+        apart = cells.said[:, lead] != cells.said[:, rival.model]
+        apart[items] = False
+        by_lot += rival.chance * apart / apart.sum()
+    by_lot /= by_lot.sum()
+    assert belief.by_lot(0) == pytest.approx(by_lot)
+    drawn = task.reward(belief, cells, belief.mean()) ** 2  # Lottery has a power of 2
+    steered = drawn / drawn.sum() - by_lot / 10  # after 20 of 50 labels, 20/50 of a quarter
+    worth = (belief.contest(0) / belief.contest(0).max()) ** 4  # after 20 labels
+    assert steered == pytest.approx(0.9 * worth / worth.sum(), abs=1e-9)
 
 
 def test_every_contested_item_can_be_asked_and_then_the_best_is_known() -> None:

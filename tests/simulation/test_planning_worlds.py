@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,8 @@ from fewlabels.simulation.generic import ask_and_tell
 from fewlabels.simulation.methods import Method
 from fewlabels.simulation.truth import Truth
 from fewlabels.spec import Spec
-from fewlabels.stopping import RuleProgress, Standing, Stop
+from fewlabels.standing import RuleProgress, Standing
+from fewlabels.stopping import Stop
 from fewlabels.tasks.snapshot import Snapshot
 from tests.support.contracts import POLICIES
 from tests.support.planning import ESTIMATE, LOWEST, TAIL, Z, blank, cells_of, pool_of
@@ -253,6 +255,11 @@ def test_the_surer_the_classifier_is_the_less_a_doubtful_label_of_it_is_heard() 
     worth = worth_of_label(chance[[0, -1]], 0.05, 10)
     assert some.reshape(2, -1).mean(axis=1) == pytest.approx(worth, abs=Z * 0.5 / np.sqrt(4_000))
     assert worth_on_average(world, 0.05, 10) == pytest.approx(np.average(worth, weights=[0.24, 0.0291]))
+    # Two units of a table that stand for as many items, and a named one that is an item of theirs.
+    units = replace(world, chance=np.array([0.6, 0.97, 0.6]))
+    assert worth_on_average(units, 0.05, 10, np.array([4_000, 4_000, 0])) == pytest.approx(
+        worth_on_average(world, 0.05, 10)
+    )
 
 
 def test_of_equal_groups_any_may_be_named() -> None:

@@ -157,8 +157,12 @@ KERNELS = [
 ]
 
 
+# A third of them before every merge, with every task and every policy among them.
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "policy", "target"), KERNELS)
+@pytest.mark.parametrize(
+    ("name", "policy", "target"),
+    [pytest.param(*each, marks=pytest.mark.long if i % 3 else ()) for i, each in enumerate(KERNELS)],
+)
 def test_kernels_do_what_the_library_does(name: str, policy: str, target: str) -> None:
     one = method(f"informed+{policy}{target}")
     case = truth_of(name, one)

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from scipy.special import comb
 
+import fewlabels as fl
 from fewlabels.anytime import Bets, evidence_above, evidence_apart, pool_sequence, population_sequence
+from fewlabels.belief import Belief
+from fewlabels.estimates import sequences
 
 ALPHA = 0.05
 TRUTHS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.99)
@@ -225,3 +228,40 @@ def test_a_true_pair_is_ever_refuted_with_at_most_the_probability_promised(pair,
             refuted += float(np.array(list(after.values()))[out].sum())
             alive = {state: chance for (state, chance), gone in zip(after.items(), out, strict=True) if not gone}
         assert 0 < refuted <= ALPHA
+
+
+def slowly(labels: list[int], expected: float, size: int | None, level: float) -> tuple[float, float]:
+    """Both ends by betting label by label with two forecasters, against every value on a grid or every total."""
+    stakes, counts = [0.5, 0.5], [[0.5, 0.5], [10 * expected, 10 * (1 - expected)]]
+    totals = np.linspace(0, 1, 2001) if size is None else np.arange(size + 1)
+    fair, right = np.ones(len(totals)), 0
+    for i, label in enumerate(labels):
+        for forecaster, (a, b) in enumerate(counts):
+            stakes[forecaster] *= (a if label else b) / (a + b)
+            counts[forecaster][0 if label else 1] += 1
+        chance = totals if size is None else (totals - right) / (size - i)
+        fair = fair * np.clip(chance if label else 1 - chance, 0, None)
+        right += label
+    alive = sum(stakes) < fair / (1 - level)
+    kept = totals[alive] / (1 if size is None else size)
+    return float(kept.min()), float(kept.max())
+
+
+@pytest.mark.parametrize("size", [None, 40])
+@pytest.mark.parametrize("expected", [0.1, 0.9])
+@pytest.mark.parametrize("taken", [1, 3])
+def test_labels_taken_back_cannot_hide_a_value(size: int | None, expected: float, taken: int) -> None:
+    """Whatever they were: the interval contains that of all labels, computed slowly, and so misses no more often."""
+    metric, step = fl.Accuracy(), 1 / 2000 if size is None else 1e-9
+    pool = fl.read_pool({"predicted": ["a"] * 40, "confidence": [expected] * 40}, classes=["a", "b"])
+    cells = metric.cells(pool, fl.whole(pool))
+    for right, wrong in ((0, 0), (4, 0), (0, 5), (6, 3), (12, 2), (3, 14)):
+        counts = np.array([[float(right), float(wrong)]])
+        belief = Belief(np.ones((1, 2)), counts, np.array([40]), "population" if size is None else "pool")
+        low, high = sequences(metric, belief, cells, 0.95, missing=np.array([taken]))
+        for hidden in range(taken + 1):
+            labels = [1] * (right + hidden) + [0] * (wrong + taken - hidden)
+            full = slowly(np.random.default_rng(hidden).permutation(labels).tolist(), expected, size, 0.95)
+            assert low[0] <= full[0] + step
+            assert high[0] >= full[1] - step
+    assert low[0] < high[0]

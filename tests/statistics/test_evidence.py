@@ -14,8 +14,8 @@ import fewlabels as fl
 from fewlabels.errors import FewlabelsError
 from fewlabels.evidence import coded
 from fewlabels.learned.items import TrustBelief
+from fewlabels.learned.items.differing import TAUS, tau_prior
 from fewlabels.learned.items.evidence_terms import SCALE_PRIOR, SCALES, patterns
-from fewlabels.learned.items.fit import TAUS, tau_prior
 from fewlabels.outcomes import Outcomes
 
 CLASSES = ["a", "b", "c"]

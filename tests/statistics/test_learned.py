@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit, logit
 
 import fewlabels as fl
-from fewlabels.learned.items import fit
+from fewlabels.learned.items import differing
 from fewlabels.learned.items.strips import KINDS
 from fewlabels.outcomes import Outcomes
 from fewlabels.tasks import Rewards
@@ -121,8 +121,8 @@ def drawn_from_the_prior(run):
     confidence = rng.beta(2 + 8 * rng.random(15)[groups], 1.5)
     strips = sorted_items(confidence, groups, columns=True)
     which = rng.choice(len(KINDS), p=strips.kinds[:, 0])
-    kind, taus = strips.kinds[which], fit.tau_prior(strips, crossed=False)[which]
-    effect = rng.normal(0, rng.choice(fit.TAUS, p=taus), 15)
+    kind, taus = strips.kinds[which], differing.tau_prior(strips, crossed=False)[which]
+    effect = rng.normal(0, rng.choice(differing.TAUS, p=taus), 15)
     eta = rng.normal(kind[1::2], kind[2::2]) @ strips.design[:, strips.strip] + effect[groups]
     return rng, *make_pool(rng, expit(eta), confidence, groups)
 

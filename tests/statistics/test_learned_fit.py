@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 import fewlabels as fl
 from fewlabels.learned import items as trust
-from fewlabels.learned.items import fit
+from fewlabels.learned.items import differing, fit
 from fewlabels.learned.items.strips import KINDS, intercepts, kinds_of
 from fewlabels.learned.on_cells import factors
 from fewlabels.outcomes import Outcomes
@@ -64,7 +64,7 @@ def test_groups_by_columns_are_expected_to_be_more_alike_than_classes():
     assert not any(columns(*given) for given in ((classes,), (both,), (whole,), (site, classes), (site, both)))
     confidence, cell = np.linspace(0.5, 0.99, 40), np.arange(40) % 4
     alike, apart = (sorted_items(confidence, cell, columns=given) for given in (True, False))
-    taus = [fit.tau_prior(strips, crossed=False) for strips in (alike, apart)]
+    taus = [differing.tau_prior(strips, crossed=False) for strips in (alike, apart)]
     assert (taus[0][:, 0] > 3 * taus[1][:, 0]).all()
     assert [tau.sum(axis=1) == pytest.approx(1) for tau in taus] == [True, True]
     assert alike.kinds[0, 5] < apart.kinds[0, 5]
@@ -123,7 +123,7 @@ def test_newton_finds_the_mode_of_the_log_posterior():
     strips = strips_of([0, 0, 1, 2], [-1.0, 0.5, 2.0, 0.0], [-0.7, 1.1, 0.2], [9, 9, 9, 9])
     right, labels = np.array([1.0, 3.0, 4.0, 0.0]), np.array([3.0, 4.0, 4.0, 1.0])
     found = fit_of(strips, right, labels)
-    for i, tau in enumerate(fit.TAUS):
+    for i, tau in enumerate(differing.TAUS):
 
         def minus(v, tau=tau):
             eta = v[0] + v[1] * strips.x + v[2] * strips.between + v[3:][strips.cell]
@@ -140,7 +140,7 @@ def test_the_curvature_at_the_mode_is_that_of_the_log_posterior():
     labels = np.array([3.0, 4.0, 5.0])
     found = fit_of(strips, [1.0, 3.0, 4.0], labels)
     point = 2
-    tau = fit.TAUS[point]
+    tau = differing.TAUS[point]
     design = np.column_stack([np.ones(3), strips.x, strips.between, np.eye(2)[strips.cell]])
     p = expit(design @ np.concatenate([found.shared[point], found.u[point]]))
     curvature = design.T @ ((labels * p * (1 - p))[:, None] * design)

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from fewlabels.learned.items import fit, kept, model
-from fewlabels.learned.items.counts import right_counts
+from fewlabels.learned.items.counts import RightCounts
 from tests.support.learned import sorted_items
 
 
@@ -71,11 +71,27 @@ def test_a_sum_of_binomials_is_drawn_as_one(chances):
         "few are open": np.where(one, 0.4, 0.999),
     }[chances]
     left = np.where(one, 1, left)
-    found = right_counts(
-        rng, np.tile(chance, (draws, 1)), left, np.zeros(strips, int), lambda values: values.sum(-1)[..., None]
-    )
+    counts = RightCounts(chance, left, np.zeros(strips, int))
+    found = counts(rng, np.tile(chance[:, None], (1, draws)))
     exact = np.ones(1)
     for p in np.repeat(chance, left):
         exact = np.convolve(exact, [1 - p, p])
-    drawn = np.bincount(found[:, 0], minlength=len(exact)) / draws
+    drawn = np.bincount(found[0], minlength=len(exact)) / draws
     assert np.abs(np.cumsum(drawn - exact)).max() < 0.004 + stats.kstwo.isf(1e-6, draws)
+
+
+def test_chances_in_single_precision_are_those_in_double():
+    """The sum over the nodes, computed in double precision, with confidences near 0 and 1 among others."""
+    rng = np.random.default_rng(30)
+    strips = sorted_items(np.concatenate([rng.beta(9, 1, 300), rng.random(100)]), rng.integers(0, 8, 400))
+    labels = np.minimum(strips.size, 2).astype(float)
+    trust = fit.learn(strips, rng.binomial(labels.astype(int), 0.8).astype(float), labels)
+    weight = model._WEIGHTS / model._WEIGHTS.sum()
+    for chance in trust._chances():
+        points, level = chance.points, strips.effect
+        variance = trust.spread[points][:, level] + trust._quadratic(points, chance.by_shared)
+        odds = trust.mode[points] @ strips.design + trust.effect[points][:, level]
+        at = odds[:, None] + model._NODES[:, None] * np.sqrt(variance)[:, None]
+        right = 1 / (1 + np.exp(-at))
+        np.testing.assert_allclose(chance.mean, weight @ right, atol=2e-7)
+        np.testing.assert_allclose(chance.slope, weight @ (right * (1 - right)), atol=2e-7)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy import stats
 
 import fewlabels as fl
 from fewlabels.belief import Belief
-from fewlabels.rectified import Rectified, Sample, anchored_mean, recalibrated, rectified
+from fewlabels.rectified import Binned, Rectified, Sample, anchored_mean, recalibrated, rectified
 
 # Five items in two groups, which of them are right, and an expectation that is badly wrong.
 RIGHT = np.array([1.0, 0.0, 1.0, 1.0, 0.0])
@@ -141,6 +142,39 @@ def test_without_anchors_the_number_stays_and_the_interval_grows() -> None:
     assert draws.mean() == pytest.approx(own.mean(), abs=4 * draws.std() / np.sqrt(20_000))
 
 
+def test_where_labels_contradict_confidences_the_belief_may_be_further_off() -> None:
+    """The same labels: only what the confidences said on average differs, and how much of the pool has labels."""
+    belief, sample = _whole(60, 140, 5000), _sample(60, 140, 0)
+
+    def off(said: float, bare: float) -> np.ndarray:
+        confidence = np.full(5000, said)
+        curve = recalibrated(confidence, 5000, sample)[0]
+        found = rectified(belief, confidence, sample, np.random.default_rng(0), bare=bare)
+        return found.spread / (curve * (1 - curve))
+
+    # In log-odds these are 0, 1.2 and 3.8 from the 0.3 of the labels; of the last, 2.3 are beyond 1.5.
+    np.testing.assert_allclose(off(0.6, 1.0), off(0.3, 1.0), rtol=0.02)
+    np.testing.assert_allclose(off(0.95, 0.0), off(0.3, 1.0), rtol=0.02)
+    beyond = np.log(0.95 / 0.05) - np.log(belief.mean()[0, 0] / belief.mean()[0, 1]) - 1.5
+    np.testing.assert_allclose(off(0.95, 0.5), (1 + 0.5 * beyond) * off(0.3, 1.0), rtol=0.02)
+
+
+def test_an_assessment_knows_how_much_of_the_pool_its_labels_hardly_speak_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[float] = []
+
+    def listen(*given: Any, bare: float, **more: Any) -> Rectified:
+        heard.append(bare)
+        return rectified(*given, bare=bare, **more)
+
+    monkeypatch.setattr("fewlabels.views.rectified", listen)
+    pool = fl.read_pool({"predicted": ["a"] * 20 + ["b"] * 180, "confidence": np.full(200, 0.99)})
+    audit = fl.create(None, "x", pool, task=fl.Identify(fl.Accuracy(), lowest=1), target="pool")
+    audit.tell(dict.fromkeys(audit.ask(12).ids, "a"))
+    audit.estimates(groups=fl.whole(pool))
+    labels = {row["group"]: row["labelled"] for row in audit.by_group().rows()}
+    assert heard[-1] == pytest.approx(0.1 * 5 / (5 + labels["a"]) + 0.9 * 5 / (5 + labels["b"]))
+
+
 def test_many_anchors_that_disagree_decide_the_number() -> None:
     """The belief has seen 600 labels of a bad group, half right; 600 anchors are right nine times in ten."""
     items = np.arange(1200)
@@ -230,3 +264,27 @@ def _holds(task: fl.tasks.Task, seed: int) -> bool:
     row = next(audit.estimates(groups=fl.whole(pool), draws=2000).rows())
     share = np.mean([a == b for a, b in zip(truth, names, strict=True)])
     return bool(row["low"] <= share <= row["high"])
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_items_in_bins_say_what_items_one_by_one_say(counted: bool) -> None:
+    rng = np.random.default_rng(2)
+    confidence = np.concatenate([rng.beta(8, 1, 12_000), rng.random(2_000), [0.0, 1.0]])
+    count = rng.integers(0, 30, len(confidence)) if counted else None
+    items = rng.choice(len(confidence), 90, replace=False)
+    right = (rng.random(90) < confidence[items]).astype(float)
+    right[80:] = np.nan
+    sample = Sample(items, right, rng.random(90) < 0.5)
+    size = len(confidence) if count is None else int(count.sum())
+    belief = Belief(np.ones((1, 2)), np.array([[60.0, 20.0]]), np.array([size]), "pool")
+    drawn = belief.draws(rng, 500)[..., 0]
+    slow = rectified(belief, confidence, sample, rng, count, drawn)
+    scores, rows, counts = Binned.of(confidence, count).with_sample(sample)
+    assert len(scores) < 4_000
+    assert counts.sum() == size
+    quick = rectified(belief, scores, rows, rng, counts, drawn)
+    for name in ("weight", "shift", "spread"):
+        np.testing.assert_allclose(getattr(quick, name), getattr(slow, name), rtol=2e-5, atol=1e-7)
+    fine = recalibrated(scores, len(scores), rows)
+    each = recalibrated(confidence, len(confidence), sample)
+    assert abs(np.average(fine, weights=counts) - np.average(each, weights=count)) < 1e-6

@@ -123,7 +123,10 @@ def surprise(ranks: np.ndarray) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=str)
+# Half of them before every merge: each metric and each task.
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=pytest.mark.long if i % 2 else ()) for i, case in enumerate(CASES)], ids=str
+)
 def test_ranks_are_uniform(case: Case) -> None:
     prior = (fl.Informed if case.informed else fl.Uniform)(strength=case.strength)
     ranks = pooled_ranks(case, SITES, prior)

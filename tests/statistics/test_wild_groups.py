@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fewlabels.learned import items as trust
-from fewlabels.learned.items import fit
+from fewlabels.learned.items import differing
 from tests.support.learned import brute_force, strips_of
 
 # Three cells that are alike, and one with labels of its own that is not, or is.
@@ -27,7 +27,7 @@ def odd_one_out(right, last):
 @pytest.mark.parametrize(("right", "last"), ODD)
 def test_a_wild_group_agrees_with_brute_force(right, last):
     strips, right, labels = odd_one_out(right, last)
-    assert fit.wild_share(strips) == pytest.approx(0.1)
+    assert differing.wild_shares(strips) == pytest.approx(0.1)
     model = trust.learn(strips, right, labels)
     weight, means = brute_force(strips, right, labels)
     assert model.weight == pytest.approx(weight, abs=0.03)
@@ -37,17 +37,38 @@ def test_a_wild_group_agrees_with_brute_force(right, last):
 def test_a_group_unlike_others_that_are_alike_is_left_to_its_own_labels(monkeypatch):
     strips, right, labels = odd_one_out(*ODD[0])
     wild = trust.learn(strips, right, labels).moments(strips.size)
-    monkeypatch.setattr(fit, "_WILD", 0.0)
+    monkeypatch.setattr(differing, "_WILD", 0.0)
     tame = trust.learn(strips, right, labels).moments(strips.size)
     assert right[-2:].sum() / labels[-2:].sum() < wild[0][-1] < tame[0][-1] - 0.05
     assert wild[0][:-1] == pytest.approx(tame[0][:-1], abs=0.03)
 
 
-def test_few_groups_may_be_wild_and_not_bins_or_many_or_one_alone():
-    def share(cells, scale=1.0):
-        strips = strips_of(np.arange(cells), np.zeros(cells), np.zeros(cells), np.full(cells, 9))
-        return fit.wild_share(replace(strips, scale=np.array([scale])))
+def share(sizes, scale=1.0):
+    cells = len(sizes)
+    strips = strips_of(np.arange(cells), np.zeros(cells), np.zeros(cells), np.array(sizes))
+    return differing.wild_shares(replace(strips, scale=np.array([scale])))
 
-    assert [share(cells) for cells in (1, 2, 5)] == pytest.approx([0, 0.1, 0.1])
-    assert share(10) == pytest.approx(0.1 / 8)
-    assert share(20) == share(4, scale=0.25) == 0
+
+def test_few_groups_may_be_wild_and_not_bins_or_many_or_one_alone():
+    assert share([9]) == 0
+    for few in (2, 5):
+        assert share([9] * few) == pytest.approx(np.full(few, 0.1))
+    assert share([9] * 10) == pytest.approx(np.full(10, 0.1 / 8))
+    assert not share([9] * 20).any()
+    assert not share([9] * 4, scale=0.25).any()
+
+
+def test_groups_with_far_fewer_items_than_the_others_may_be_wild_however_many_there_are():
+    assert share([900] * 18 + [225, 9]) == pytest.approx([0] * 18 + [0.1, 0.1])
+    assert share([900] * 19 + [450]) == pytest.approx([0] * 19 + [0.1 / 4])
+
+
+def test_small_levels_of_a_crossed_factor_may_differ_by_more():
+    """√(ω² + 2²·0.1) for those with a quarter of the median's items and fewer; bins keep their ω."""
+    strips = strips_of(np.arange(5), np.zeros(5), np.zeros(5), np.array([900, 900, 900, 400, 9]))
+    omegas = np.array([[0.1], [0.43]])
+    for scale, expected in ((1.0, [0, 0, 0, 0.4 * (900 / 1600) ** 2, 0.4]), (0.25, [0] * 5)):
+        crossed = replace(strips, crossed=np.arange(5)[None], scale=np.array([1.0, scale]))
+        found = differing.crossed_sds(crossed, omegas)
+        assert found**2 == pytest.approx((scale * omegas) ** 2 + np.array(expected))
+    assert differing.crossed_sds(strips, np.empty((1, 0))).shape == (1, 0)

@@ -180,6 +180,25 @@ def test_a_name_is_used_once(store: Store) -> None:
         store.create("", {}, pool_of())
 
 
+def test_an_assessment_is_removed_only_as_long_as_nothing_has_happened(store: Store) -> None:
+    store.create("mistake", SPEC, pool_of(9))
+    store.create("same pool", SPEC, pool_of())
+    store.remove("mistake")
+    store.remove("same pool")
+    assert store.names() == ["pets"]
+    assert store.pool(pool_of().fingerprint).rows == len(pool_of())
+    with pytest.raises(StoreError, match="no pool"):
+        store.pool(pool_of(9).fingerprint)
+    store.create("mistake", SPEC, pool_of(9))  # the name can be used again
+    append(store, Event("request", "item 0"))
+    with pytest.raises(StoreError, match=r"'pets' cannot be removed: its log has 1 event, .* is never deleted"):
+        store.remove("pets")
+    assert len(store.events("pets")) == 1
+    with pytest.raises(StoreError, match="no assessment 'gone'"):
+        store.remove("gone")
+    assert store.verify().ok
+
+
 @pytest.mark.parametrize("call", [Store.open, Store.events, lambda s, n: s.transaction(n).__enter__()])
 def test_an_unknown_name_lists_those_there_are(store: Store, call: Callable[[Store, str], object]) -> None:
     store.create("bird's", {}, pool_of())
@@ -279,6 +298,19 @@ def test_a_transaction_excludes_others(store: Store) -> None:
     thread.join()
     assert order == ["first", "second"]
     assert [event.item for event in store.events("pets")] == ["first", "second"]
+
+
+def test_who_has_little_patience_does_not_wait_for_another_thread(tmp_path: Path) -> None:
+    store = Store(tmp_path / "audit.db")
+    with store.database.writing(), ThreadPoolExecutor(1) as other:
+
+        def write() -> None:
+            with store.database.writing(patience=0.01):
+                pass
+
+        with pytest.raises(StoreError, match=r"another thread .* for 0\.01 s"):
+            other.submit(write).result(timeout=10)
+    store.close()
 
 
 def test_on_postgres_assessments_of_other_pools_do_not_wait_for_each_other(postgres_url: str) -> None:

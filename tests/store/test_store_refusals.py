@@ -107,7 +107,8 @@ def test_a_locked_file_and_afterwards(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("audit", "cannot be understood"),
+        ("audit", "'audit' is not the name of a database, which ends in .db"),
+        ("u:hunter2", "cannot be understood"),
         ("postgresql://u:hunter2@host:port/x", "cannot be understood"),
         ("mysql://u:hunter2@host/x", "kind 'mysql'"),
         ("postgresql+asyncpg://u:hunter2@host/x", "kind 'postgresql\\+asyncpg'"),

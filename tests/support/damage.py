@@ -3,12 +3,14 @@
     python -m tests.support.damage FIRST COUNT [FORMAT...]
 
 reads the damaged files of some formats, or of all, with the seeds FIRST, FIRST + 1, ... in a process with limited
-memory, and prints by format how many were read and refused, and what went wrong, as JSON.
+memory, and prints by format how many were read and refused, and what went wrong, as JSON. What is read of predictions
+must have the ids that a plain reader finds in the same file, where it finds any.
 tests/io/test_read_damaged.py calls it. `python -m tests.support.damage 0 650` reads 20,000 files.
 """
 
 from __future__ import annotations
 
+import csv
 import faulthandler
 import gzip
 import io
@@ -261,6 +263,25 @@ def spoilt(kind: str, whole: bytes, rng: np.random.Generator) -> bytes:
     )
 
 
+def ids_in(kind: str, data: bytes) -> list[str] | None:
+    """The ids that a plain reader finds in a damaged file of predictions; None if it finds none."""
+    try:
+        if kind in {"csv", "tsv"}:
+            lines = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), delimiter=",\t"[kind == "tsv"])
+            table = [row for row in lines if any(map(str.strip, row))]
+            return [row[table[0].index("id")] for row in table[1:]]
+        if kind in {"json", "jsonl"}:
+            rows = json.loads(data) if kind == "json" else [json.loads(row) for row in data.splitlines() if row.strip()]
+            return [str(row["id"]) for row in rows]
+        if kind.endswith("parquet"):
+            return parquet.read_table(pa.BufferReader(data), columns=["id"])["id"].to_pylist()
+        if kind in {"arrow", "feather"}:
+            return pa.ipc.open_file(pa.BufferReader(data)).read_all()["id"].to_pylist()
+    except Exception:  # noqa: BLE001  (it has no idea of damage)
+        pass
+    return None
+
+
 def reader(kind: str) -> Callable[[Path], object]:
     """What reads the files of a format, to the end."""
     from fewlabels.gate.rules import read_rules
@@ -274,6 +295,11 @@ def reader(kind: str) -> Callable[[Path], object]:
         made = read_pool(path)
         if not 0 <= made.predicted.min() <= made.predicted.max() < len(made.classes):
             raise AssertionError("a predicted class is not one of the classes")
+        plain = ids_in(kind, path.read_bytes())
+        if plain is not None and [item.strip() for item in plain] != [
+            str(item).strip() for item in made.ids.to_pylist()
+        ]:
+            raise AssertionError("the items are not those of the file")
         return made.fingerprint, pack_pool(made)
 
     exports = dict.fromkeys(("prodigy.jsonl", "doccano.jsonl", "argilla.json"), read_annotations)

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 import fewlabels as fl
 from fewlabels.learned import items as trust
-from fewlabels.learned.items import fit
+from fewlabels.learned.items import differing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,11 +89,11 @@ def brute_force(
     z, w = np.polynomial.hermite_e.hermegauss(41)
     starts = np.flatnonzero(np.diff(strips.cell, prepend=-1))
     count = np.diff([*starts, len(strips.x)])[:, None]
-    evidence, found, share = [], [], fit.wild_share(strips)
-    for tau in fit.TAUS:
+    evidence, found, share = [], [], differing.wild_shares(strips)[:, None]
+    for tau in differing.TAUS:
         eta = line + np.concatenate([tau * z, max(tau, 2.0) * z])
         likelihood = np.exp(right[:, None] * eta - labels[:, None] * np.logaddexp(0, eta))
-        either = np.concatenate([(1 - share) * w, share * w]) / w.sum()
+        either = np.concatenate([(1 - share) * w, share * w], axis=1) / w.sum()
         of_cell = np.multiply.reduceat(likelihood, starts, axis=1) * either
         size = of_cell.sum(axis=-1)
         mass = size.prod(axis=-1) * prior
@@ -102,5 +102,5 @@ def brute_force(
         mass /= mass.sum()
         cells = np.einsum("p,pcz,pcz->c", mass, of_cell / size[..., None], chance)
         found.append([mass @ grid[:, 2], *cells])
-    weight = np.array(evidence) * fit.TAU_PRIOR
+    weight = np.array(evidence) * differing.TAU_PRIOR
     return weight / weight.sum(), np.array(found)

@@ -55,6 +55,12 @@ class MemoryTable(RemoteTable):
         rows = [dict(zip(columns.summary.names, (*unit, *found[unit]), strict=True)) for unit in order]
         return pa.Table.from_pylist(rows, columns.summary)
 
+    def spread(self, columns: Columns, name: str) -> None:
+        return None  # its evidence is words
+
+    def different(self, columns: Columns, name: str, most: int) -> int:
+        return min(most, len({row[name] for row in self.rows}))
+
     def check_ids(self, columns: Columns) -> None:
         return None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +59,7 @@ def answer(
     **other: Any,
 ) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import emit, emit_json, open_assessment, progress, quoted, shown, talk
+    from fewlabels.cli.common import emit_json, open_assessment, progress, quoted, say, shown
     from fewlabels.findings.finding import find
     from fewlabels.findings.tables import readable
     from fewlabels.wording import counted
@@ -79,28 +78,26 @@ def answer(
         return
     click.echo(harmless(finding.headline))
     if not finding.labels.labelled:
-        talk(f"Next: fewlabels label {shown(address)} {quoted(audit.name)}")
+        say(f"Next: fewlabels label {shown(address)} {quoted(audit.name)}")
         return
     click.echo()
     for sentence in (finding.basis, finding.task.legend()):
         if sentence:
-            talk(sentence)
+            say(sentence)
     table = readable(finding.answer_table, finding.task)
-    most = max(_SCREEN, len(finding.answer.groups)) if sys.stdout.isatty() else len(table)
-    shown_rows = min(len(table), top or most)
-    emit(_part(table, shown_rows), as_json=False)
-    if top is None and shown_rows < len(table):
-        talk(f"... {len(table) - shown_rows:,} more groups; --top {len(table)} shows them.")
+    _emit(table, top, max(_SCREEN, len(finding.answer.groups)))
     for doubt in finding.doubts:
-        talk(doubt)
+        say(doubt)
 
 
 def _put_other(
     audit: Assessment, other: dict[str, Any], model: str | None, level: float, top: int | None, *, as_json: bool
 ) -> None:
     """Put another question to the labels that are there, in the words of its task."""
-    from fewlabels.cli.common import emit, emit_json, talk
+    from fewlabels.cli.common import emit_json, say
     from fewlabels.cli.predictions import asked_options
+    from fewlabels.findings.finding import NOTHING
+    from fewlabels.findings.labels import tally
     from fewlabels.findings.phrases import asked
     from fewlabels.findings.tables import readable
     from fewlabels.understanding.question import question
@@ -111,21 +108,24 @@ def _put_other(
         task = replace(task, metric=audit.spec.task.metric)
     if other["groups"] is None:
         groups = audit.groups_of(model)
-    answer = audit.put(task, groups, model=model, level=level)
     words = asked(task, groups, model or audit.spec.model)
+    if not as_json and not tally(audit).labelled:
+        click.echo(harmless(f"{words}\n{NOTHING}"))
+        return
+    answer = audit.put(task, groups, model=model, level=level)
     if as_json:
         rows = list(answer.table.rows())[:top]
         emit_json({"question": words, "words": answer.words, "probability": answer.probability, "rows": rows})
         return
     click.echo(harmless(f"{words}\n{answer.words}\n"))
     table = readable(answer.table, task)
-    emit(_part(table, min(len(table), top or len(table))), as_json=False)
-    talk("The labels were asked for with another question in mind, so there may be few where this one is unclear.")
+    _emit(table, top)
+    say("The labels were asked for with another question in mind, so there may be few where this one is unclear.")
 
 
 def _put(audit: Assessment, model: str, level: float, top: int | None, *, as_json: bool) -> None:
     """Answer the question about another model from the same labels, in the words of the task."""
-    from fewlabels.cli.common import emit, emit_json, talk
+    from fewlabels.cli.common import emit_json, say
     from fewlabels.errors import SpecError
     from fewlabels.findings.tables import readable
 
@@ -140,8 +140,8 @@ def _put(audit: Assessment, model: str, level: float, top: int | None, *, as_jso
         return
     click.echo(f"{model}: {answer.words}\n")
     table = readable(answer.table, audit.spec.task)
-    emit(_part(table, min(len(table), top or len(table))), as_json=False)
-    talk(f"The labels were asked for to learn about {audit.spec.model}, so there may be few where {model} is unclear.")
+    _emit(table, top)
+    say(f"The labels were asked for to learn about {audit.spec.model}, so there may be few where {model} is unclear.")
 
 
 def _json(finding: Finding, top: int | None) -> dict[str, object]:
@@ -159,7 +159,10 @@ def _json(finding: Finding, top: int | None) -> dict[str, object]:
     }
 
 
-def _part(table: Table, rows: int) -> Table:
-    from fewlabels.table import Table
+def _emit(table: Table, top: int | None, most: int = _SCREEN) -> None:
+    """Print the first rows of a table, and how to see the others if nobody said how many."""
+    from fewlabels.cli.common import emit, say
 
-    return Table({name: column[:rows] for name, column in table.columns.items()}, table.settings)
+    emit(table.head(top or most), as_json=False)
+    if top is None and len(table) > most:
+        say(f"... {len(table) - most:,} more groups; --top {len(table)} shows them.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -33,6 +34,7 @@ Examples:
   fewlabels check audit.db --model old --overall "accuracy >= 0.9"
 """
 _SURE = 0.95
+_EXACTLY = "begin with --target pool"
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _GUARANTEE = "A false pass is this rare however often you look, for every truth."
@@ -66,16 +68,18 @@ def check(
 ) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import emit_json, open_assessment
-    from fewlabels.gate import check as put
+    from fewlabels.errors import InputError
     from fewlabels.gate import junit, worst
     from fewlabels.gate.checking import CODES
     from fewlabels.io.saving import save
 
     rules = _rules(**options)
+    if name is not None and not rules and re.search(r"[<>]=?", name):
+        raise InputError(f'{name!r} stands where the name of an assessment does. Say --overall "{name}" or --every.')
     audit = open_assessment(address, name)
     if not rules:
         rules = [_own(audit)]
-    checks = [put(audit, rule, model=model, foresee=forecast) for rule in rules]
+    checks = [_put(audit, rule, model, forecast, several=len(rules) > 1) for rule in rules]
     verdict = worst(checks)
     if report is not None:
         save(junit(checks, audit.name), report)
@@ -110,6 +114,21 @@ def _rules(
     return made + ([] if rules is None else read_rules(rules))
 
 
+def _put(audit: Assessment, rule: Rule, model: str | None, forecast: bool, *, several: bool) -> Check:
+    """The rule put to the labels; of several rules, an error names the one that it is about."""
+    from fewlabels.cli.common import progress
+    from fewlabels.errors import FewlabelsError
+    from fewlabels.gate import check as put
+
+    try:
+        with progress("looking ahead") as bar:
+            return put(audit, rule, model=model, foresee=forecast, how=_EXACTLY, progress=bar)
+    except FewlabelsError as error:
+        if several:
+            error.args = (f"the rule {rule.title!r}: ", *error.args)
+        raise
+
+
 def _own(audit: Assessment) -> Rule:
     """The rule that the assessment was made for."""
     from fewlabels.errors import InputError, SpecError
@@ -125,13 +144,13 @@ def _own(audit: Assessment) -> Rule:
 
 
 def _say(audit: Assessment, checks: Sequence[Check]) -> None:
-    from fewlabels.cli.common import talk
+    from fewlabels.cli.common import say
 
     for check in checks:
         begin = f"{check.rule.name}. " if check.rule.name else ""
         click.echo(harmless(f"{begin}{check.words}{f' {check.forecast}' if check.forecast else ''}"))
     if once := [check.rule.title for check in checks if check.verdict == "pass" and not check.lasting]:
         which = "This pass" if len(checks) == 1 else f"The pass of {listed([repr(title) for title in once])}"
-        talk(f"{which} is meant for one look. If you look often and stop at the first pass, it is wrong more often.")
+        say(f"{which} is meant for one look. If you look often and stop at the first pass, it is wrong more often.")
     if not audit.labelled:
-        talk("There are no labels yet, and a group without labels never passes.")
+        say("There are no labels yet, and a group without labels never passes.")

@@ -38,7 +38,7 @@ def classes(
     """See `_HELP`."""
     from dataclasses import replace
 
-    from fewlabels.cli.common import emit, emit_json, open_assessment, progress, talk
+    from fewlabels.cli.common import emit, emit_json, open_assessment, progress, say
     from fewlabels.findings.classes import readable_averages, readable_classes
 
     audit = open_assessment(address, name)
@@ -49,9 +49,11 @@ def classes(
     if as_json:
         emit_json(report.to_json())
         return
-    for line in report.words or ["Without labels, the table shows only the prior."]:
-        talk(line)
-    talk("")
+    few = "No class has enough labels to say which is the worst."
+    none = "Without labels, the table shows only what is assumed before any label."
+    for line in report.words or [few if any(report.classes["labelled"]) else none]:
+        say(line)
+    say("")
     emit(readable_classes(report.classes), as_json=False, most=_SCREEN if sys.stdout.isatty() and not top else None)
     click.echo()
     emit(readable_averages(report.averages), as_json=False)

@@ -186,6 +186,11 @@ def talk(message: str) -> None:
     click.echo(harmless(message), err=True)
 
 
+def say(message: str) -> None:
+    """Print a sentence that belongs to the result, on stdout: who keeps the table keeps its caveats."""
+    click.echo(harmless(message))
+
+
 def filled(parts: Sequence[str], width: int, gap: str = "  ") -> list[str]:
     """Fill lines with as many whole parts as fit; a part that is too wide gets a line of its own.
 

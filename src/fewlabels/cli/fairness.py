@@ -43,9 +43,10 @@ def fairness(
     as_json: bool,
 ) -> None:
     """See `_HELP`."""
-    from fewlabels.cli.common import emit, emit_json, open_assessment, talk
+    from fewlabels.cli.common import emit, emit_json, open_assessment, say
     from fewlabels.findings.fairness import readable_fairness
     from fewlabels.named import groups_from
+    from fewlabels.understanding.words import in_bins
 
     audit = open_assessment(address, name)
     by = groups_from(groups, audit.pool_of(model)) if groups else None
@@ -54,16 +55,18 @@ def fairness(
         emit_json(found.to_json())
         return
     for line in found.words or ["No two groups have five labels yet, so nothing can be said about gaps."]:
-        talk(line)
+        say(line)
     if found.groups.settings["positive"] is None:
-        talk("Name the class that counts as positive with --positive CLASS to see error rates and the selection rate.")
+        say("Name the class that counts as positive with --positive CLASS to see error rates and the selection rate.")
     else:
-        talk(f"Positive is {found.groups.settings['positive']!r} (--positive CLASS changes it).")
+        say(f"Positive is {found.groups.settings['positive']!r} (--positive CLASS changes it).")
     if any(found.groups["note"]) and audit.spec.stop.width is None:
-        talk(
+        say(
             "Groups with fewer than five labels get some if a stopping rule is about every group: begin another "
             "question about the same file with --stop-width 0.2. It counts the labels that are there."
         )
+    if advice := in_bins(by or audit.groups_of(model), audit.pool_of(model)):
+        say(advice)
     for measure, table in readable_fairness(found.groups).items():
         click.echo(harmless(f"\n{measure[0].upper()}{measure[1:]}"))
         emit(table, as_json=False)

@@ -49,8 +49,13 @@ class Terminal:
     """The real keyboard."""
 
     def key(self) -> str:
-        """The next key, without waiting for Enter."""
-        return click.getchar()
+        """The next key, without waiting for Enter; the first of several at once, as no item was shown for the rest."""
+        read = click.getchar()
+        # Keys such as arrows come as several characters, which begin with Escape or a code of Windows.
+        if len(read) == 1 or not read[0].isprintable():
+            return read
+        click.echo(f"Only {read[0]!r} was taken of {harmless(read)!r}: what comes next was not shown yet.", err=True)
+        return read[0]
 
     def line(self, prompt: str) -> str:
         """A line, typed after a prompt."""
@@ -136,7 +141,8 @@ class ByKey(Chooser):
                 return _command(key.casefold(), self.keyboard)
             if key.casefold() in keys:
                 return Action("label", keys[key.casefold()])
-            self.say(f"{key!r} is not a key here. {_commands('')}")
+            if key not in ("\r", "\n"):  # Enter, out of habit, is no answer and no mistake
+                self.say(f"{key!r} is not a key here.\n{self.legend()}")
 
 
 class BySearch(Chooser):

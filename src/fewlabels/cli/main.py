@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import difflib
+import errno
 import gc
 import os
 import shlex
 import sys
+import threading
 from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -26,6 +29,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "demo": ("fewlabels.cli.demo:demo", "See the whole loop on built-in data, in under a minute."),
         "plan": ("fewlabels.cli.plan:plan", "Estimate how many labels you will need, before you buy any."),
         "new": ("fewlabels.cli.new:new", "Begin an assessment from a file of predictions."),
+        "remove": ("fewlabels.cli.remove:remove", "Remove an assessment that was begun by mistake."),
+        "relocate": ("fewlabels.cli.relocate:relocate", "Say where a table of predictions is now."),
     },
     "Label": {
         "label": ("fewlabels.cli.label:label", "Label items here in the terminal, one at a time."),
@@ -69,12 +74,15 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 }
 _PLACES = {name: place for section in COMMANDS.values() for name, place in section.items()}
 
+# Why an output cannot be written that the shell has put into a file.
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+
 # The arguments of Python functions that are also options of the command line, under the same name.
 _OPTIONS = (
     "id", "label", "scores", "predicted", "confidence", "classes", "content", "annotator",
-    "normalize", "logits", "adopt", "models", "model", "unlisted", "any_spelling", "positive",
+    "normalize", "logits", "adopt", "models", "model", "unlisted", "any_spelling", "in_sentences", "positive",
     "evidence", "never_right", "table", "any_size", "noisy", "metric", "groups", "task", "prior", "policy",
-    "target", "items",
+    "target", "items", "guarantee", "together", "stop_labels", "stop_probability", "stop_width", "stop_overall",
 )  # fmt: skip
 
 
@@ -126,6 +134,7 @@ class Commands(click.Group):
             return super().main(args, standalone_mode=False, **extra)
         try:
             result = super().main(args, standalone_mode=False, **extra)
+            sys.stdout.flush()  # now, where an error can still be said
         except click.exceptions.NoArgsIsHelpError as error:
             error.show()
             sys.exit(2)
@@ -139,10 +148,13 @@ class Commands(click.Group):
             _say("stopped.")
             sys.exit(130)
         except BrokenPipeError:
-            # The reader of the output has closed it; Python must not complain about that at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _let_go_of_output()  # its reader has closed it
             sys.exit(1)
         except OSError as error:
+            if error.filename is None and error.errno in _NO_ROOM:
+                _let_go_of_output()
+                _say(f"cannot write the output: {error.strerror}. Make room, or write it elsewhere.")
+                sys.exit(2)
             if error.filename is None:
                 raise
             # The name can also be the number of an open file, and the reason can be missing.
@@ -153,6 +165,11 @@ class Commands(click.Group):
         sys.exit(result if isinstance(result, int) else 0)
 
 
+def _let_go_of_output() -> None:
+    """Nothing more can be written to the output, and Python must not complain about that at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def as_options(part: Argument | Call) -> str:
     """Write the arguments in a message of the library as options; arguments that are not options stay Python.
 
@@ -160,16 +177,20 @@ def as_options(part: Argument | Call) -> str:
     ('--normalize', '--id', 'draws=9')
     >>> as_options(Call("read_pool", (Argument("scores", ["cat", "wild dog"]), Argument("id", "key"))))
     "--scores 'cat,wild dog' --id key"
+    >>> as_options(Call("Stop", (Argument("width", 0.2), Argument("guarantee", "anytime"))))
+    '--stop-width 0.2 --guarantee anytime'
     """
     if isinstance(part, Call):
-        return " ".join(map(as_options, part.arguments))
+        return " ".join(map(as_options, part.options))
     if part.name not in _OPTIONS:
         return str(part)
+    from fewlabels.parts import Part, cli_name  # after an error there is time
+
     option = f"--{part.name.replace('_', '-')}"
     if part.value is None or part.value is True:
         return option
-    names = [part.value] if isinstance(part.value, str) else part.value
-    assert isinstance(names, Iterable)
+    value = cli_name(type(part.value)) if isinstance(part.value, Part) else part.value
+    names = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
     return f"{option} {shlex.quote(','.join(map(str, names)))}"
 
 
@@ -222,14 +243,30 @@ def cli(ctx: click.Context, modules: Sequence[str]) -> None:
 
 def main() -> None:
     """Run the command line of this process."""
-    # Importing makes many objects, none of which is garbage. Looking for some all the time takes a sixth of a command.
-    gc.set_threshold(100_000)
+    # Importing makes many objects, none of which is garbage. Looking for some all the time takes a sixth of a command,
+    # and doing so once, when there are a hundred thousand, a twentieth.
+    gc.set_threshold(400_000)
     # The matrices of a command are small: more threads of OpenBLAS, which NumPy uses, would only wait and cost time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         cli.main(prog_name="fewlabels")
-    finally:
-        # The process ends: looking for garbage in all of them once more takes a fifth of a command. But what DuckDB has
-        # made must be let go, or its library complains of leaks.
-        if "_duckdb" not in sys.modules:
-            gc.freeze()
+    except SystemExit as ended:
+        if isinstance(ended.code, int):
+            _leave(ended.code)
+        raise
+
+
+def _leave(code: int) -> None:
+    """End the process at once, if nothing in it could still have something to do.
+
+    Taking apart all that was imported, object by object, takes a tenth of a command. What was to be done at the end is
+    done: databases are closed, and the output is written.
+    """
+    # What DuckDB has made must be let go, or its library complains of leaks; threads, profilers and debuggers go on.
+    if "_duckdb" in sys.modules or threading.active_count() > 1 or sys.getprofile() or sys.gettrace():
+        return
+    gc.freeze()  # or the objects that are let go now have others looked at once more
+    atexit._run_exitfuncs()  # noqa: SLF001  (there is no other name for it)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)

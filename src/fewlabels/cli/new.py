@@ -58,9 +58,10 @@ Examples:
   fewlabels new audit.db 'predictions/*.parquet' --groups column:region
   fewlabels new audit.db postgresql://me@host/ml --table predictions
 """
+_MANY = 20  # from so many groups on, it is said that most of them are too small
 _SMALL = 5  # a group with fewer items is too small to look for
 _ANCHOR = (
-    "Share of labels drawn at random from all items.  [default: 0.1, or 0.2 to 0.5 to estimate; 0 with --policy and "
+    "Share of labels drawn at random from all items.  [default: 0.1, or 0.2 to 0.8 to estimate; 0 with --policy and "
     "for several models]"
 )
 _NOISY = "Labels may be wrong: learn how often people err, and let every number know."
@@ -96,6 +97,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     from fewlabels.cli.pictures import pictures_shown
     from fewlabels.cli.predictions import asked_options, read_options, read_predictions
     from fewlabels.understanding.question import asked_about, question, stop_rule
+    from fewlabels.understanding.words import in_bins
     from fewlabels.wording import counted
 
     name, files = _name_and_files(address, words, options["table"])
@@ -128,8 +130,10 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
         talk("If some true classes are never predicted, name all classes with --classes: labels must be one of them.")
     if small := _small(groups, task):
         talk(small)
+    if advice := in_bins(groups, pool):
+        talk(advice)
     serving, about_pictures = pictures_shown(pool, files)
-    for sentence in (*about_pictures, *_on_known(known)):
+    for sentence in (*about_pictures, *_on_known(known, stop.labels)):
         talk(sentence)
     undone = f"Nothing was written to {shown(address)}: leave out --dry-run to begin."
     several = audit.spec.overlap > 1 or audit.spec.noisy
@@ -139,12 +143,20 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
         emit_json({"name": name, "items": len(pool), "groups": list(groups.names), "understood": about})
 
 
-def _on_known(known: Mapping[str, int]) -> list[str]:
-    """A sentence on the labels of the pool that are there already, by the assessment they came from."""
+def _on_known(known: Mapping[str, int], budget: int | None) -> list[str]:
+    """Sentences on the labels of the pool that are there already, by the assessment they came from."""
     from fewlabels.wording import counted
 
-    told = f"{counted(sum(known.values()), 'label')} of this pool are there already, from {', '.join(known)}."
-    return [f"{told} They count for this question too, and nobody is asked about these items again."] if known else []
+    if not known:
+        return []
+    there = sum(known.values())
+    told = f"This pool has {counted(there, 'label')} already, from {', '.join(known)}."
+    told = f"{told} They count for this question too, and nobody is asked about these items again."
+    if budget is None:
+        return [told]
+    left = f"so {budget - there:,} are left" if budget > there else "so it is used up already"
+    more = f"For {budget:,} new ones: --stop-labels {budget + there}"
+    return [told, f"The budget of {counted(budget, 'label')} counts them too, {left}. {more}"]
 
 
 def _name_and_files(address: str, words: Sequence[str], table: str | None) -> tuple[str, list[str]]:
@@ -170,7 +182,8 @@ def _name_and_files(address: str, words: Sequence[str], table: str | None) -> tu
         if name in store.names():
             raise StoreError(
                 f"{shown(address)} already has an assessment {name!r}. To continue it: fewlabels show "
-                f"{shown(address)} {quoted(name)}. To begin another, put a new name before the file."
+                f"{shown(address)} {quoted(name)}. To begin another, put a new name before the file. If it was a "
+                f"mistake and nobody was asked yet: fewlabels remove {shown(address)} {quoted(name)}"
             )
     return name, files
 
@@ -244,9 +257,16 @@ def _changed_by(task: Task) -> str:
 
 
 def _small(groups: Partition, task: Task) -> str:
-    """Warn about groups that are too small, if the task looks for groups; empty if there are none."""
+    """Warn about groups that are too small, if the task looks for groups or most are; empty if none are."""
     from fewlabels.wording import counted
 
+    tiny, filled = int(((groups.sizes > 0) & (groups.sizes < _SMALL)).sum()), int((groups.sizes > 0).sum())
+    if filled > _MANY and 2 * tiny > filled:
+        return (
+            f"{tiny:,} of {counted(filled, 'group')} have fewer than {_SMALL} items. A label of one group says little "
+            "about another, so most of them will have no number of their own. A column with fewer values makes groups "
+            "that can be compared; --groups whole takes all items together."
+        )
     small = [(name, n) for name, n in zip(groups.names, groups.sizes.tolist(), strict=True) if 0 < n < _SMALL]
     if not small or task.sought is None:
         return ""
@@ -265,7 +285,7 @@ def _say(head: str, lines: Sequence[Understood], read: str) -> None:
     wide = min(max(len(line.text) for line in lines), 60)
     for line in lines:
         first, *rest = filled(line.pieces, wide, " ")
-        talk(f"  {line.what:10}  {first:{wide}}  {line.option}")
+        talk(f"  {line.what:10}  {first:{wide}}  {line.option}".rstrip())
         for more in rest:
             talk(f"{'':14}{more}")
 

@@ -67,4 +67,8 @@ def people(database: str, *, as_json: bool) -> None:
     with open_store(database) as store:
         everybody = People(store).list()
     names = ("name", "role", "invited_at", "revoked_at")
-    emit(Table({name: [getattr(person, name) for person in everybody] for name in names}), as_json)
+    table = Table({name: [getattr(person, name) for person in everybody] for name in names})
+    if not as_json:
+        for name in names[2:]:
+            table = table.with_column(name, [at and at.strftime("%Y-%m-%d %H:%M") for at in table[name]])
+    emit(table, as_json)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
 _MODELS = "Several models: their columns, the column that says which it is, or names for their files."
 _POSITIVE = "Two classes, one column of probabilities: the class that they are about."
 _SAMPLE = "Of a table: read N random items into memory, for several models, scores or a simulation."
-_LARGE = 250_000_000  # bytes: a larger file is left where it is, if DuckDB is installed
-_LARGE_ENDINGS = (".parquet", ".pq")
+# Bytes: a larger file is left where it is, if DuckDB is installed. A text has some eight times the bytes of Parquet.
+_LARGE = {".parquet": 250_000_000, ".pq": 250_000_000, ".csv": 2_000_000_000, ".tsv": 2_000_000_000}
 _UNLISTED = "Whether an answer that is not in --classes is refused or counts as wrong.  [default: refuse]"
 _SPELLING = 'Read "Yes." as the class yes: case, spaces and marks do not matter.'
+_SENTENCES = 'Read "It is spam." as the class spam: an answer is the one class of --classes that it names.'
 _NEVER = "An answer that is never right, such as \"I'm sorry*\" or '' for none at all. Repeatable."
 _EVIDENCE = "Columns known of every item that may tell right from wrong, such as a judge's verdicts or a score."
 
@@ -44,6 +46,7 @@ def pool_options(command: Decorated) -> Decorated:
         click.option("--sample", type=click.IntRange(1), metavar="N", help=_SAMPLE),
         click.option("--unlisted", type=click.Choice(["refuse", "wrong"]), default="refuse", help=_UNLISTED),
         click.option("--any-spelling", is_flag=True, help=_SPELLING),
+        click.option("--in-sentences", is_flag=True, help=_SENTENCES),
         click.option("--positive", metavar="CLASS", help=_POSITIVE),
         click.option("--never-right", multiple=True, metavar="TEXT", help=_NEVER),
         click.option("--evidence", metavar="NAMES", help=_EVIDENCE),
@@ -132,7 +135,7 @@ def stays_put(file: str, options: ReadOptions) -> bool:
     if is_table(file, options.table):
         return True
     path = Path(file)
-    large = path.is_file() and path.name.endswith(_LARGE_ENDINGS) and path.stat().st_size > _LARGE
+    large = path.is_file() and path.stat().st_size > _LARGE.get(path.suffix.lower(), math.inf)
     only_in_memory = options.models or options.scores or options.normalize or options.logits
     return large and not only_in_memory and find_spec("duckdb") is not None
 

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 _GROUPS = (
-    "predicted, score:BINS (equal width), weight:BINS, column:NAME, map:FILE, whole; commas cross several.  "
+    "predicted, score:BINS (equal width), weight:BINS, column:NAME, column:NAME:BINS (numbers, dates), map:FILE, "
+    "whole; commas cross several.  "
     "[default: predicted, or whole for a question about several models]"
 )
 _VERDICT = (
     "Column of a judge's verdicts, pass or fail: how many would people pass, and how good is the judge? NAME=WORD says "
     "which verdict passes; further columns after commas are evidence."
 )
+_LABELS = "Enough: this many labels, earlier ones of the pool included."
 _METRICS = "For one class: f1:CLASS, and so on."
 _TASKS = "[default: what the other options imply]"
 _BY = click.Choice(["neyman", "information", "confidence"])
@@ -37,6 +39,7 @@ _ROPE = "Differences up to this do not matter.  [default: 0.05, or 0.01 for mode
 _TARGETS = click.Choice(["population", "pool"])
 _ABOUT = "The classifier on items like these, or on exactly these."
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+_WIDTH = click.FloatRange(0, min_open=True)
 
 
 class PartOption(click.Option):
@@ -115,10 +118,10 @@ def method_options(command: Decorated) -> Decorated:
 def stop_options(command: Decorated) -> Decorated:
     """Add the options --stop-labels, --stop-probability, --stop-width and --stop-overall."""
     for option in reversed((
-        click.option("--stop-labels", type=click.IntRange(1), metavar="N", help="Enough: this many labels."),
+        click.option("--stop-labels", type=click.IntRange(1), metavar="N", help=_LABELS),
         click.option("--stop-probability", type=_SHARE, metavar="P", help="Enough: the answer is this probable."),
-        click.option("--stop-width", type=float, metavar="W", help="Enough: no group's interval is wider."),
-        click.option("--stop-overall", type=float, metavar="W", help="Enough: the average's interval is no wider."),
+        click.option("--stop-width", type=_WIDTH, metavar="W", help="Enough: no group's interval is wider."),
+        click.option("--stop-overall", type=_WIDTH, metavar="W", help="Enough: the average's interval is no wider."),
     )):  # fmt: skip
         command = option(command)
     return command

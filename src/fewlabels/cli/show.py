@@ -76,7 +76,7 @@ def show(
 ) -> None:
     """See `_HELP`."""
     from fewlabels.checks import check_guarantee
-    from fewlabels.cli.common import emit, emit_json, open_assessment, progress, talk
+    from fewlabels.cli.common import emit, emit_json, open_assessment, progress, say
     from fewlabels.cli.who import show_who
     from fewlabels.findings.confusions import is_too_large
     from fewlabels.findings.finding import find
@@ -106,14 +106,15 @@ def show(
         else:
             table = other_table(audit, measured, by, level, guarantee=guarantee, together=together, model=model)
             table = _first(_sorted(table, audit, sort), top)
-        known = _progress(audit) | _sentences(finding)
+        # Read where the finding was, so that the numbers belong together and are not computed twice.
+        known = _progress(audit.snapshot()) | _sentences(finding)
     if not as_json:
         for line in _words(audit, known, address):
-            talk(line)
+            say(line)
         about = model or audit.spec.model
-        talk(f"\n{_title(measured, by, level, table.settings.get('guarantee'), together, about)}")
+        say(f"\n{_title(measured, by, level, table.settings.get('guarantee'), together, about)}")
         if "seen" in table.columns:
-            talk("Mistakes that were seen in labels come first, those that probably affect most items at the top.")
+            say("Mistakes that were seen in labels come first, those that probably affect most items at the top.")
         emit(readable(table, audit.spec.task, measured), as_json=False, most=None if top else most)
     # Last, because it takes some seconds.
     unmet = bool(audit.spec.stop.rules) and not known["standing"]["reached"]
@@ -124,7 +125,7 @@ def show(
             ahead = foresee(audit, progress=bar)
         known["forecast"] = ahead.to_json()
         if not as_json:
-            talk(f"\n{ahead.advised('begin with --target pool')}")
+            say(f"\n{ahead.advised('begin with --target pool')}")
     if as_json:
         emit_json({**known, "rows": list(table.rows()), "settings": dict(table.settings)})
 
@@ -133,10 +134,16 @@ def _title(
     metric: Metric, groups: Partition, level: float, guarantee: str | None, together: bool, model: str | None
 ) -> str:
     """Say what the table shows, and which end of the scale is good."""
+    from fewlabels.metrics import Prevalence
     from fewlabels.wording import Style, chosen
 
     name = metric.name if model is None else f"{metric.name} of {model}"
-    best = "" if metric.vector else f"; {Style(metric.in_percent).value(0 if metric.high_is_bad else 1)} is best"
+    # The share of a class is neither good nor bad.
+    best = (
+        ""
+        if metric.vector or isinstance(metric, Prevalence)
+        else f"; {Style(metric.in_percent).value(0 if metric.high_is_bad else 1)} is best"
+    )
     truth = f"The true value is between low and high with a probability of {chosen(level)}"
     if guarantee:
         which = "all true values are" if together else "the true value of each group is"
@@ -172,14 +179,16 @@ def _first(table: Table, top: int | None) -> Table:
 
 def _progress(audit: Assessment) -> dict[str, Any]:
     """Count labels and pending items, and read the progress towards the stopping rules."""
-    standing, progress = audit.standing(), audit.by_group()
+    from fewlabels.findings.labels import tally
+
+    labels = tally(audit)
     return {
         "name": audit.name,
-        "labels": sum(progress["labelled"]),
-        "pending": sum(progress["pending"]),
-        "disputed": sum(progress["unresolved"]),
+        "labels": labels.labelled,
+        "pending": labels.pending + labels.unresolved,
+        "disputed": labels.unresolved,
         "items": len(audit.pool),
-        "standing": standing.to_json(),
+        "standing": audit.standing().to_json(),
         "forecast": None,
     }
 
@@ -207,8 +216,10 @@ def _words(audit: Assessment, known: dict[str, Any], address: str) -> list[str]:
     of += f" in {counted(len(audit.groups), 'group')}" if len(audit.groups) > 1 else ""
     lines = [
         f"{audit.name}: {question(audit)} ({of})",
-        f"{counted(known['labels'], 'label')} so far, {known['pending']:,} pending. {known['standing']['words']}",
+        f"{counted(known['labels'], 'label')} so far, {known['pending']:,} pending.",
     ]
+    if "headline" in known:  # progress is about the groups of the question
+        lines[-1] += f" {known['standing']['words']}"
     if known["disputed"]:
         lines.append(
             f"{counted(known['disputed'], 'item')} waiting for your decision, since people skipped or disagreed. See: "
@@ -222,7 +233,7 @@ def _words(audit: Assessment, known: dict[str, Any], address: str) -> list[str]:
         lines.append(f"How often each person is right: fewlabels show {where} --annotators")
     if not known["labels"]:
         lines.append(
-            f"Without labels, the table shows only the prior. Next: fewlabels label {where}, "
+            f"Without labels, the table shows only what is assumed before any label. Next: fewlabels label {where}, "
             f"fewlabels serve {shown(address)}, or fewlabels ask {where} -n 20 > batch.csv"
         )
     return lines

@@ -28,6 +28,7 @@ _IN_MEMORY = {
     "logits": "--logits",
     "never_right": "--never-right",
     "any_spelling": "--any-spelling",
+    "in_sentences": "--in-sentences",
     "positive": "--positive",
     "verdict": "--verdict",
 }
@@ -80,7 +81,7 @@ def read_table_predictions(
     columns = columns_from(sample, roles, groups)
     if options.confidence == NOTHING:
         columns = replace(columns, confidence=None)
-    with _watched(table):
+    with watched(table):
         pool = read_table(
             table,
             columns,
@@ -88,6 +89,7 @@ def read_table_predictions(
             content=None if shown == columns.id else shown,
             seed=options.seed,
             evidence=evidence,
+            bins=options.columns_for_groups(sample.columns),
         )
     lines = _understood(sample, guessed, pool, columns.confidence, [*groups, *evidence])
     if words := left_out(table):
@@ -135,7 +137,7 @@ def _refuse(options: ReadOptions, content: Sequence[str] | None) -> None:
 
 
 @contextmanager
-def _watched(table: RemoteTable) -> Iterator[None]:
+def watched(table: RemoteTable) -> Iterator[None]:
     """Show how far the engine is, with the rows that it has read if it can tell."""
     from fewlabels.cli.common import progress
 
@@ -161,7 +163,7 @@ def _watched(table: RemoteTable) -> Iterator[None]:
 def _understood(
     sample: Source, guessed: Guess, pool: Pool, confidence: str | None, groups: Sequence[str]
 ) -> list[Understood]:
-    from fewlabels.understanding.words import MOST_NAMES, Understood, content_words, left_over
+    from fewlabels.understanding.words import MOST_NAMES, Understood, content_words, left_over, likely_line
     from fewlabels.wording import some_pieces
 
     assert pool.reserve is not None
@@ -175,6 +177,7 @@ def _understood(
         Understood(
             "confidence", f"column {confidence!r}" if confidence else "none: predicted classes only", "--confidence"
         ),
+        *([] if confidence else likely_line(guessed)),
         *([Understood("evidence", "", "--evidence NAMES", tuple(some_pieces(pool.evidence)))] if pool.evidence else ()),
         Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes),
         Understood("content", content_words(pool), "--content NAME"),

@@ -92,7 +92,7 @@ def tell(
     spelt, changed = _spelt([row for row in rows if row.label], audit.pool)
     labels = checked(spelt, audit.pool, skips=not decide)
     skipped = sum(skip_reason(label, audit.pool.choices) is not None for label in labels.values())
-    before = audit.labels()
+    before = _valid_labels(audit, list(labels))
     own = _own_labels(audit, annotator) if (audit.spec.noisy or audit.spec.overlap > 1) and not decide else before
     try:
         take = audit.decide if decide else audit.tell
@@ -117,6 +117,17 @@ def tell(
         emit_json(counts)
 
 
+def _valid_labels(audit: Assessment, items: Sequence[str]) -> dict[str, str]:
+    """The labels that are valid now, of some items: those of all are very many in a long log."""
+    import numpy as np
+
+    labelled, true = audit.labelled_items()
+    class_of = np.full(audit.pool.rows, -1)
+    class_of[labelled] = true
+    numbers = class_of[audit.pool.positions(items)].tolist()
+    return {item: audit.pool.classes[k] for item, k in zip(items, numbers, strict=True) if k >= 0}
+
+
 def _own_labels(audit: Assessment, annotator: str | None) -> dict[str, str]:
     """What this person has said before: where several people vote, the word of another is not replaced."""
     answers = audit.answers(annotator, most=len(audit.pool))
@@ -130,22 +141,22 @@ def _exports(words: Sequence[str], given: str | None, *, columns: tuple[str, str
     """
     from fewlabels.errors import InputError
 
-    found: dict[str, str] = {}
+    exports: dict[str, str] = {}
     for word in words:
         path = Path(word)
         if given is not None and not path.is_file():
             raise InputError(f"there is no file {word}. Export it from the labelling program first.")
         looks = path.suffix.lower() in (".json", ".jsonl", ".ndjson") and path.is_file() and path.stat().st_size > 0
         if given is not None:
-            found[word] = given
+            exports[word] = given
         elif looks and columns == ("id", "label") and (program := _program_of(path, word)) is not None:
-            found[word] = program
-    if found and len(found) < len(words):
-        other = next(word for word in words if word not in found)
+            exports[word] = program
+    if exports and len(exports) < len(words):
+        other = next(word for word in words if word not in exports)
         raise InputError(
-            f"{next(iter(found))} is an export of a labelling program, and {other!r} is not. Tell them apart."
+            f"{next(iter(exports))} is an export of a labelling program, and {other!r} is not. Tell them apart."
         )
-    return found
+    return exports
 
 
 def _program_of(path: Path, name: str) -> str | None:
@@ -169,7 +180,7 @@ def _tell_annotations(
     for file, program in exports.items():
         read = read_annotations(file, program=program)
         talk(f"{file} is an export of {named(program).title} with {counted(len(read), 'answer')}.")
-        annotations += [replace(one, annotator=one.annotator or annotator) for one in read]
+        annotations += [replace(answer, annotator=answer.annotator or annotator) for answer in read]
     title = named(next(iter(exports.values()))).title
     told, skipped = tell_annotations(audit, annotations, adopt=adopt, program=title)
     talk(f"{counted(told, 'label')} taken, {skipped:,} skipped. {counted(audit.labelled, 'label')} so far.")
@@ -256,8 +267,11 @@ def _summary(counts: dict[str, int], audit: Assessment, address: str) -> str:
     extra += [f"left out {counted(counts['blank'], 'row')} without a label"] if counts["blank"] else []
     more = f" ({'; '.join(extra)})" if extra else ""
     settled = ", with the votes of enough people" if audit.spec.overlap > 1 else ""
+    taken = f"{counted(counts['told'], 'label')} taken{more}."
+    if counts["told"] and counts["known"] == counts["told"] and not counts["further"]:
+        taken = f"Nothing new: {counted(counts['told'], 'label')} known before."
     words = [
-        f"{counted(counts['told'], 'label')} taken{more}.",
+        taken,
         *([f"{counted(counts['skipped'], 'item')} skipped."] if counts["skipped"] else []),
         f"{counts['labels']:,} so far{settled}, {counts['pending']:,} pending.",
     ]

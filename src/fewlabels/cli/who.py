@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fewlabels.cli.common import emit, emit_json, talk
+import click
+
+from fewlabels.cli.common import emit, emit_json, say
 from fewlabels.errors import InputError, SpecError
 from fewlabels.table import Table
 
@@ -12,14 +14,26 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
 
 
+# The options of `show` that say something about judges, and about those who labelled.
+_USED = {"--judges": ("groups", "level", "as_json"), "--annotators": ("level", "as_json")}
+
+
 def show_who(audit: Assessment, groups: str | None, level: float, *, judges: bool, as_json: bool) -> None:
     """Print how good judges are, or else those who labelled."""
+    _refuse_others("--judges" if judges else "--annotators")
     if judges:
         _judges(audit, groups, level, as_json)
-    elif groups is not None:
-        raise InputError("--annotators is about all items: leave out --groups.")
     else:
         _annotators(audit, level, as_json)
+
+
+def _refuse_others(about: str) -> None:
+    """InputError if an option was given that would do nothing."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = context.get_parameter_source(str(option.name)) is click.core.ParameterSource.COMMANDLINE
+        if given and option.opts[0] != about and isinstance(option, click.Option) and option.name not in _USED[about]:
+            raise InputError(f"{about} has a table of its own, which {option.opts[0]} does not change: leave that out.")
 
 
 def _judges(audit: Assessment, groups: str | None, level: float, as_json: bool) -> None:
@@ -36,7 +50,7 @@ def _judges(audit: Assessment, groups: str | None, level: float, as_json: bool) 
         emit_json({"judges": list(table.rows()), "settings": dict(table.settings)})
         return
     for sentence in in_words(table):
-        talk(f"{sentence}\n")
+        say(f"{sentence}\n")
     head, *rows = judge_sheet(table)
     emit(Table({title: [row[i] for row in rows] for i, title in enumerate(head)}, table.settings), as_json=False)
 
@@ -51,7 +65,7 @@ def _annotators(audit: Assessment, level: float, as_json: bool) -> None:
         if as_json:
             emit_json({"annotators": list(work.rows()), "agreement": agreed})
             return
-        talk(f"{agreed or 'No two people have labelled the same item, so nothing can be compared.'}\n")
+        say(f"{agreed or 'No two people have labelled the same item, so nothing can be compared.'}\n")
         emit(work, as_json=False)
         return
     reliability = audit.annotators(level=level)
@@ -63,10 +77,10 @@ def _annotators(audit: Assessment, level: float, as_json: bool) -> None:
         emit_json({**about, "annotators": rows, "agreement": agreed, "settings": dict(reliability.people.settings)})
         return
     for sentence in filter(None, (reliability.words, *reliability.doubts(), agreed)):
-        talk(sentence)
+        say(sentence)
     if reliability.contradicted:
-        talk(f"Gold items with whose class nobody agrees: {listed(list(reliability.contradicted))}.")
-    talk("\nchecked: of the votes, those on items that somebody else labelled too or whose class is known.")
+        say(f"Gold items whose class nobody agrees with: {listed(list(reliability.contradicted))}.")
+    say("\nchecked: of the votes, those on items that somebody else labelled too or whose class is known.")
     columns = {name: [row[name] for row in rows] for name in ("annotator", "votes", "checked")}
     right = {"right": [reliability.by_name[row["annotator"]] for row in rows]}
     emit(Table(columns | right, reliability.people.settings), as_json=False)

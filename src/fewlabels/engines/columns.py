@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from fewlabels.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 STEPS = 12
 """Steps of half a standard deviation, from three below the mean to three above: beyond, numbers tell nothing more."""
@@ -40,8 +40,13 @@ class Columns:
     steps
         Columns of `keep` that are numbers: name, low and width. The value is the step k = floor((x − low)/width) as
         text, from 0 to 11; with the width 0 the number itself.
+    bins
+        Columns of `keep` that are put into bins: their edges, ascending, and whether they are of the kind "date", in
+        which they count days since 1970-01-01. The value is the number of edges that are not above, as text.
     gaps
         Whether a prediction may be missing: this model did not answer that item. It is null, and its confidence too.
+    spelt
+        How confidences that are text are written: with "," for decimal commas, with "%" for percent signs, or both.
 
     A table of several models has a summary for each: `Columns(id, "a", "a_confidence", gaps=True)`. Their answers
     together are one more: `Columns(id, "a", keep=("b", "c"), carried=("a_confidence", ...), gaps=True)`.
@@ -58,6 +63,8 @@ class Columns:
     carried: tuple[str, ...] = ()
     gaps: bool = False
     steps: tuple[tuple[str, float, float], ...] = ()
+    bins: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    spelt: str = ""
 
     def __post_init__(self) -> None:
         for names in (self.keep, self.carried):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.engines.files import find_files, is_remote
+from fewlabels.engines.files import find_files, is_remote, may_be_listed
 from fewlabels.engines.table import RemoteTable, Step
 from fewlabels.engines.texts import literal, table_name, with_bound
 from fewlabels.engines.trouble import sentence_of
@@ -40,6 +40,8 @@ class DuckDBTable(RemoteTable):
         The user's connection instead, with `table`; its settings are not changed, and it is not closed.
     table
         The name of the table or view.
+    files
+        The files that the address meant when it was first read; those that match it now, if not given.
     """
 
     dialect = "duckdb"
@@ -51,15 +53,20 @@ class DuckDBTable(RemoteTable):
         *,
         connection: duckdb.DuckDBPyConnection | None = None,
         table: str | None = None,
+        files: Sequence[str] = (),
     ) -> None:
         self._lock = threading.RLock()
         self._address, self._own = address, connection is None
+        self._files: list[str] = []
         self._connection = _connect() if connection is None else connection
         if address is not None:
             self.name = address
             with self._plain_errors():
-                files = find_files(address, self._matching)
-            self.source, self.untyped, self.left_out = files.source, files.untyped, files.left_out
+                found = find_files(address, self._matching)
+                names = list(files) or (self._matching(found.pattern) if found.pattern else [])
+            if found.pattern and may_be_listed(names):
+                found, self._files = found.listed(names), names
+            self.source, self.untyped, self.left_out = found.source, found.untyped, found.left_out
         elif connection is not None and table is not None:
             self.name = f"the table {table}"
             self.source = table_name(table)
@@ -71,7 +78,10 @@ class DuckDBTable(RemoteTable):
             return json.dumps({"engine": "duckdb", "table": self.source})
         # Made absolute, a file is found again from any folder.
         address = self._address if is_remote(self._address) else str(Path(self._address).absolute())
-        return json.dumps({"engine": "duckdb", "address": address})
+        about: dict[str, Any] = {"engine": "duckdb", "address": address}
+        if self._files:
+            about["files"] = [str(Path(name).absolute()) for name in self._files]
+        return json.dumps(about)
 
     def close(self) -> None:
         if self._own:

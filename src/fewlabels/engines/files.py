@@ -27,17 +27,31 @@ _READERS = {
 }
 _PACKED = (".gz", ".zst")
 _MARKS = "*?["  # of a pattern
+_MOST = 2_000  # files that are named one by one in every query; of more, the pattern is
 _ICEBERG = ".metadata.json"
 _REMOTE = re.compile(r"^(s3|s3a|s3n|gs|gcs|r2|az|azure|abfss|hf|http|https)://", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Files:
-    """Files as they stand after FROM, whether they say which columns are numbers, and which ones were left out."""
+    """Files as they stand after FROM, whether they say which columns are numbers, and which ones were left out.
+
+    Of files that are read by a pattern there are the function of DuckDB that reads them, and the pattern.
+    """
 
     source: str
     untyped: bool = False
     left_out: tuple[str, ...] = ()
+    reader: str = ""
+    pattern: str = ""
+
+    def listed(self, names: Sequence[str]) -> Files:
+        """These files by their names, so that others which match the pattern one day do not change the table.
+
+        >>> find_files("a/*.csv", lambda pattern: []).listed(["a/1.csv", "a/2.csv"]).source
+        "read_csv(['a/1.csv', 'a/2.csv'], all_varchar = true, union_by_name = true)"
+        """
+        return replace(self, source=self.reader.format(f"[{', '.join(map(literal, names))}]"))
 
 
 def is_remote(address: str) -> bool:
@@ -93,7 +107,13 @@ def _in_folder(folder: str, matching: Callable[[str], list[str]]) -> Files:
 
 
 def _read_by(reader: str, address: str) -> Files:
-    return Files(reader.format(literal(address)), untyped="all_varchar" in reader)
+    pattern = address if any(mark in address for mark in _MARKS) and not is_remote(address) else ""
+    return Files(reader.format(literal(address)), "all_varchar" in reader, reader=reader, pattern=pattern)
+
+
+def may_be_listed(names: Sequence[str]) -> bool:
+    """Whether files are few enough to be named one by one."""
+    return 0 < len(names) <= _MOST
 
 
 def _of_one_format(pattern: str, files: Sequence[str]) -> Files:
@@ -109,10 +129,11 @@ def _of_one_format(pattern: str, files: Sequence[str]) -> Files:
     )
 
 
-def stamp_of(address: str) -> str | None:
+def stamp_of(address: str, names: Sequence[str] = ()) -> str | None:
     """What changes when files are written again: their names, sizes and times. None if nothing is there, or far away.
 
-    No engine is needed for it, and no file is read.
+    With `names` it is about these files, and not about others that match the address now. No engine is needed for it,
+    and no file is read.
 
     >>> stamp_of("nowhere/*.parquet"), stamp_of("s3://bucket/predictions.parquet")
     (None, None)
@@ -123,7 +144,7 @@ def stamp_of(address: str) -> str | None:
     try:
         # A pattern may be absolute, which that of a Path may not.
         found = path.rglob("*") if path.is_dir() else map(Path, glob.iglob(address, recursive=True))  # noqa: PTH207
-        stats = {str(one): one.stat() for one in found if one.is_file()}
+        stats = {str(one): one.stat() for one in (map(Path, names) if names else found) if one.is_file()}
     except OSError:  # one of them was removed just now, or may not be looked at
         return None
     if not stats:

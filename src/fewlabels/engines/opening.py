@@ -13,12 +13,16 @@ from fewlabels.engines.spark import SparkTable
 from fewlabels.errors import Argument, InputError, StoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import duckdb
 
     from fewlabels.engines.table import RemoteTable
 
 
-def open_table(source: object, *, table: str | None = None, dialect: str | None = None) -> RemoteTable:
+def open_table(
+    source: object, *, table: str | None = None, dialect: str | None = None, files: Sequence[str] = ()
+) -> RemoteTable:
     """Open a table that stays where it is.
 
     Parameters
@@ -31,9 +35,11 @@ def open_table(source: object, *, table: str | None = None, dialect: str | None 
         The name of the table or view, for all but files and relations.
     dialect
         The dialect of a connection whose driver is not known.
+    files
+        The files that a pattern or folder meant when it was first read.
     """
     if isinstance(source, (str, Path)):
-        return _by_address(str(source), table, dialect)
+        return _by_address(str(source), table, dialect, files)
     package = type(source).__module__.partition(".")[0]
     if package in {"duckdb", "_duckdb"} and not hasattr(source, "register"):
         return RelationTable(cast("duckdb.DuckDBPyRelation", source))
@@ -51,10 +57,10 @@ def open_table(source: object, *, table: str | None = None, dialect: str | None 
     )
 
 
-def _by_address(address: str, table: str | None, dialect: str | None) -> RemoteTable:
+def _by_address(address: str, table: str | None, dialect: str | None, files: Sequence[str]) -> RemoteTable:
     scheme = address.partition("://")[0].lower() if "://" in address else "file"
     if scheme == "file" or is_remote(address):
-        return DuckDBTable(address.removeprefix("file://"))
+        return DuckDBTable(address.removeprefix("file://"), files=files)
     name = _needed(table, f"{scheme}://...")
     return SparkTable(name, url=address) if scheme == "sc" else DbapiTable(name, url=address, dialect=dialect)
 
@@ -70,7 +76,7 @@ def open_again(described: str) -> RemoteTable:
             f"the table {about['table']} came with a connection of yours, which is needed again. Read the predictions "
             "with it, and load the assessment with that pool: load(..., pool=pool)."
         )
-    return open_table(address, table=about.get("table"), dialect=about.get("dialect"))
+    return open_table(address, table=about.get("table"), dialect=about.get("dialect"), files=about.get("files", ()))
 
 
 def _needed(table: str | None, what: str) -> str:

@@ -122,9 +122,16 @@ class RemoteTable(ABC):
         low, high, mean, sd = (column[0].as_py() for column in self._ask("evidence", texts.spread(name)).columns)
         return None if mean is None else (float(low), float(high), float(mean), float(sd))
 
+    def values(self, columns: Columns, name: str, seed: int, rows: int) -> pa.Table:
+        """About so many values of a column, drawn at random by their items' keys: numbers, or dates as text."""
+        texts = self._texts(columns)
+        trouble.need(self.name, self.schema, name, "columns")
+        total = int(self._ask("rows", texts.counted()).column(0)[0].as_py())
+        return self._ask("values", texts.values(name, seed, key_limit(rows / max(total, 1))))
+
     def different(self, columns: Columns, name: str, most: int) -> int:
         """How many different values a column has, counted up to `most`; a missing one counts too."""
-        return int(self._ask("evidence", self._texts(columns).different(name, most)).column(0)[0].as_py())
+        return int(self._ask("values", self._texts(columns).different(name, most)).column(0)[0].as_py())
 
     def check_ids(self, columns: Columns) -> None:
         """InputError if two rows have the same id, with how many and an example."""

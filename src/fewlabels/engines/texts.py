@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -174,6 +175,13 @@ class Texts:
         key = f"MD5({literal(f'{int(seed)}|')} || {self._text(self.columns.id)})"
         return self.written(f"SELECT *, {key} AS fl_key FROM {self.source} WHERE {key} < {literal(limit)}")
 
+    def values(self, name: str, seed: int, limit: str) -> str:
+        """A column of the rows whose key is below a limit: as a number, or as text if it is something else."""
+        key = f"MD5({literal(f'{int(seed)}|')} || {self._text(self.columns.id)})"
+        kind = self.schema.field(name).type
+        value = self._number(name) if pa.types.is_integer(kind) or is_fraction(kind) else self._varchar(quoted(name))
+        return self.written(f"SELECT {value} AS fl_value FROM {self.source} WHERE {key} < {literal(limit)}")
+
     def spread(self, name: str) -> str:
         """Lowest, highest, mean and standard deviation of the numbers in a column."""
         number = self._number(name)
@@ -197,10 +205,10 @@ class Texts:
 
     def broken(self, name: str) -> str:
         """How many numbers in a column of text are not whole, and one of them."""
-        column, whole = quoted(name), f"{quoted(name)} = FLOOR({quoted(name)}) AND ABS({quoted(name)}) < {_WHOLE}"
+        numbers = f"(SELECT {self._fraction(name)} AS fl_x FROM {self.source}) AS fl_base"
         return self.written(
-            f"SELECT COUNT(*) AS fl_n, MIN({column}) AS fl_first FROM {self.source} "
-            f"WHERE {column} IS NOT NULL AND NOT ({whole})"
+            f"SELECT COUNT(*) AS fl_n, MIN(fl_x) AS fl_first FROM {numbers} "
+            f"WHERE fl_x IS NOT NULL AND NOT (fl_x = FLOOR(fl_x) AND ABS(fl_x) < {_WHOLE})"
         )
 
     @staticmethod
@@ -210,9 +218,11 @@ class Texts:
 
     def key_of_id(self, item: str) -> str | int | None:
         """The value to bind for an id, so that the engine can use its index; None if no row can have the id."""
-        if not pa.types.is_integer(self.schema.field(self.columns.id).type):
+        kind = self.schema.field(self.columns.id).type
+        if not pa.types.is_integer(kind):
             return item
-        return int(item) if re.fullmatch(r"0|-?[1-9][0-9]{0,18}", item) and -(2**63) <= int(item) < 2**63 else None
+        low, high = (0, 2**64) if pa.types.is_unsigned_integer(kind) else (-(2**63), 2**63)
+        return int(item) if re.fullmatch(r"0|-?[1-9][0-9]{0,19}", item) and low <= int(item) < high else None
 
     def _among(self, count: int) -> str:
         kind = self.schema.field(self.columns.id).type
@@ -241,7 +251,7 @@ class Texts:
         kind, column = self.schema.field(name).type, quoted(name)
         if is_text(kind):
             # Without TRIM, DuckDB moves the cast into its reader of CSV, which fails where it cannot be done.
-            return f"TRY_CAST(TRIM({column}) AS DOUBLE)"
+            return _of_text(f"TRIM({column})", self.columns.spelt)
         number = f"CAST({column} AS DOUBLE)"
         if self.dialect in _OWN_TABLES or not pa.types.is_floating(kind):
             return number
@@ -249,6 +259,11 @@ class Texts:
         # believe from them that every value lies between 0 and 1. They do not use them for ISNAN. What a driver gives
         # as floats may be decimals in the table, of which ClickHouse has no ISNAN.
         return f"CASE WHEN ISNAN({number}) THEN NULL ELSE {number} END"
+
+    def _fraction(self, name: str) -> str:
+        """A column of numbers that have to be whole. NaN is a missing one, as in memory, where engines can tell."""
+        plain = self.dialect in _OWN_TABLES or not pa.types.is_floating(self.schema.field(name).type)
+        return quoted(name) if plain else self._number(name)
 
     @property
     def _strata(self) -> str:
@@ -294,6 +309,8 @@ class Texts:
     def _text(self, name: str) -> str:
         """A column as text, in the same words as `read_pool`: 7.0 is "7", true is "True"."""
         kind, column = self.schema.field(name).type, quoted(name)
+        if name in self.columns.bins:
+            return self._varchar(self._bin_of(name, **self.columns.bins[name]))
         if name in self.columns.stepped:
             low, width = self.columns.stepped[name]
             number = self._number(name)
@@ -303,9 +320,22 @@ class Texts:
         if pa.types.is_boolean(kind):
             return f"CASE WHEN {column} THEN 'True' WHEN NOT {column} THEN 'False' END"
         if is_fraction(kind):
-            column = f"CAST({column} AS BIGINT)"
+            column = self._as_whole(self._fraction(name))
+        return self._varchar(column)
+
+    def _varchar(self, value: str) -> str:
         # Without the collation, PostgreSQL compares by the rules of a language, which is slow, or ignores case.
-        return f"CAST({column} AS VARCHAR)" + (' COLLATE "C"' if self.dialect == "postgres" else "")
+        return f"CAST({value} AS VARCHAR)" + (' COLLATE "C"' if self.dialect == "postgres" else "")
+
+    def _bin_of(self, name: str, edges: Sequence[float], kind: str) -> str:
+        """The number of edges that are not above a value. Dates are compared as text, which begins with the day."""
+        if kind == "date":
+            value = f"SUBSTR({self._varchar(quoted(name))}, 1, 10)"
+            ends = [literal((date(1970, 1, 1) + timedelta(days=edge)).isoformat()) for edge in edges]
+        else:
+            value, ends = self._number(name), [repr(edge) for edge in edges]
+        below = " ".join(f"WHEN {value} < {end} THEN {place}" for place, end in enumerate(ends))
+        return f"CASE WHEN {value} IS NULL THEN NULL {below} ELSE {len(edges)} END"
 
 
 def coded(columns: Columns, place: int, value: str | None) -> str:
@@ -373,6 +403,14 @@ def translated(text: str, dialect: str) -> str:
     except ImportError:
         raise StoreError(needs("a table on another engine than DuckDB", "sqlglot", "sql")) from None
     return sqlglot.transpile(text, read="duckdb", write=dialect, error_level=sqlglot.ErrorLevel.RAISE)[0]
+
+
+def _of_text(text: str, spelt: str) -> str:
+    """A text as a number; NULL where it is none, or lacks the percent sign that others have."""
+    plain = f"TRIM(SUBSTR({text}, 1, LENGTH({text}) - 1))" if "%" in spelt else text
+    plain = f"REPLACE({plain}, ',', '.')" if "," in spelt else plain
+    number = f"TRY_CAST({plain} AS DOUBLE)"
+    return f"CASE WHEN RIGHT({text}, 1) = '%' THEN {number} / 100 END" if "%" in spelt else number
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -54,7 +54,7 @@ def check_columns(name: str, schema: pa.Schema, columns: Columns, *, untyped: bo
         if column is not None:
             need(name, schema, column, role)
     for role, column in (("id", columns.id), ("predicted", columns.predicted), *(("keep", k) for k in columns.keep)):
-        if not _has_text(kind := schema.field(column).type):
+        if column not in columns.bins and not _has_text(kind := schema.field(column).type):
             raise InputError(
                 f"{name}: the column {column!r} holds {kind}, not text or whole numbers, and cannot be used as "
                 f"{'groups' if role == 'keep' else role}. Convert it in a view, or name another column."
@@ -74,7 +74,7 @@ def check_whole(name: str, texts: Texts, ask: Callable[[str], pa.Table]) -> None
     """InputError if a column of numbers that is to be text has numbers that are not whole."""
     columns = texts.columns
     for column in dict.fromkeys((columns.id, columns.predicted, *columns.keep)):
-        if column not in columns.stepped and is_fraction(texts.schema.field(column).type):
+        if column not in (*columns.stepped, *columns.bins) and is_fraction(texts.schema.field(column).type):
             count, first = _first(ask(texts.broken(column)))
             if count:
                 raise InputError(
@@ -95,6 +95,13 @@ def check_summary(name: str, columns: Columns, found: pa.Table, example: Callabl
             f"{name}: {counted(missing, 'item')} without a prediction, in the column {columns.predicted!r}, such as "
             f"the item {quoted(_first(example('predicted'))[0])}. If the classifier gave no answer, make that a class "
             "of its own such as '(none)': it counts as an error."
+        )
+    trimmed = pc.utf8_trim(found["predicted"].cast(pa.string()), characters=" \t\r\n")
+    blank = found.filter(pc.equal(trimmed, pa.scalar("")))
+    if not columns.gaps and (empty := _total(blank, "count")):
+        raise InputError(
+            f"{name}: {counted(empty, 'item')} with an empty prediction, in the column {columns.predicted!r}. If the "
+            "classifier gave no answer, make that a class of its own such as '(none)': it counts as an error."
         )
     if wrong := _total(found.filter(pc.less(found["bin"], pa.scalar(0))), "count"):
         item, value = _first(example("confidence"))
@@ -163,4 +170,4 @@ def _first(table: pa.Table) -> list[Any]:
 
 
 def _number(value: float | None) -> str:
-    return "none" if value is None or math.isnan(value) else f"{value:g}"
+    return "missing, or no number" if value is None or math.isnan(value) else f"{value:g}"

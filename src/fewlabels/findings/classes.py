@@ -15,7 +15,7 @@ from fewlabels.partition import by_predicted, whole
 from fewlabels.table import Table
 from fewlabels.tasks.backing import FEW, is_thin
 from fewlabels.undefined import averaged, divided, left_out_words
-from fewlabels.wording import Style, probability, shortened
+from fewlabels.wording import NONE, Style, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +39,11 @@ class ClassReport:
     Columns of `classes`: class; n, labelled and right count the items predicted as it, the labels among them, and the
     right ones among these labels; true_labelled and found count the labels of the class, and the predictions among them
     that say so; `true` is how many items of the pool are truly of it. Each ratio has its mean, low and high.
+
+    >>> import fewlabels as fl
+    >>> found = fl.create(None, "mail", fl.read_pool({"predicted": ["spam", "ham"] * 50})).classes()
+    >>> found.classes["class"], len(found.averages)
+    (['ham', 'spam'], 3)
     """
 
     classes: Table
@@ -104,8 +109,9 @@ def read_classes(
 
 def _counts(audit: Assessment, model: str | None) -> dict[str, list[int]]:
     """The labels behind each class: those predicted as it, and those truly of it."""
-    labels, pool = audit.labels(), audit.pool_of(model)
-    said, true = pool.predicted[pool.positions(labels)], pool.class_positions(labels.values())
+    pool = audit.pool_of(model)
+    items, true = audit.majority_items()
+    said = pool.predicted[items]
     of = [said, said[said == true], true, true[said == true]]
     names = ("labelled", "right", "true_labelled", "found")
     k = len(pool.choices)
@@ -201,7 +207,7 @@ def readable_averages(table: Table) -> Table:
 
 
 def _of(part: Sequence[int], whole: Sequence[int]) -> list[str]:
-    return [f"{k:,} of {n:,}" for k, n in zip(part, whole, strict=True)]
+    return [f"{k:,} of {n:,}" if n else NONE for k, n in zip(part, whole, strict=True)]
 
 
 def _with_interval(table: Table, name: str) -> list[str | None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fewlabels.findings.evidence import LEARNED
 from fewlabels.wording import counted, is_exact
 
 if TYPE_CHECKING:
@@ -59,6 +60,13 @@ def _few(grounds: Grounds) -> list[str]:
     few, rows = sum(row.evidence == "few" for row in grounds.rows), len(grounds.rows)
     if not few:
         return []
+    if rows == 1:
+        return ["There are too few labels that show it: the range is wide, and the best guess may be far off."]
     which = "All" if few == rows else f"{few:,} of {rows:,}"
     verb = "has" if few == 1 < rows else "have"
-    return [f"{which} {grounds.nouns} {verb} too few labels to say how good the classifier is there."]
+    learned = sum(row.evidence in LEARNED for row in grounds.rows)
+    more = ""
+    if learned:
+        more = f" {learned:,} more {'has' if learned == 1 else 'have'} hardly any: what is said of them is "
+        more += next(row.note for row in grounds.rows if row.evidence in LEARNED) + "."
+    return [f"{which} {grounds.nouns} {verb} too few labels to say how good the classifier is there.{more}"]

@@ -106,7 +106,7 @@ def judge(reading: Reading) -> list[Evidence]:
         elif is_long:
             kinds.append("few")
         else:
-            kinds.append(elsewhere if is_thin(row["labelled"], row["n"], audit.spec.target) else "enough")
+            kinds.append(elsewhere if is_thin(reading.own_labels(row), row["n"], audit.spec.target) else "enough")
     return kinds
 
 

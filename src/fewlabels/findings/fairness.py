@@ -14,6 +14,7 @@ from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
 from fewlabels.named import class_named, groups_from
 from fewlabels.opposites import positive_of
+from fewlabels.partition import items_of
 from fewlabels.table import Table
 from fewlabels.tasks.backing import FEW
 from fewlabels.tasks.grounds import SAFE
@@ -42,6 +43,12 @@ class Fairness:
     rate, those truly positive), and `of_these`, how many of them are hits; value, difference (from the reference) and
     ratio (to it), each with low and high; `lower` is the probability that the group's value is below the reference's.
     The selection rate is counted and not estimated, so it has no interval.
+
+    >>> import fewlabels as fl
+    >>> data = {"predicted": ["yes", "no"] * 50, "sex": ["f"] * 50 + ["m"] * 50}
+    >>> found = fl.create(None, "loans", fl.read_pool(data)).fairness("column:sex", positive="yes")
+    >>> sorted(set(found.groups["group"]))
+    ['f', 'm']
     """
 
     groups: Table
@@ -68,7 +75,7 @@ class Fairness:
         beside, whose = ("all other items", "theirs") if reference == THE_REST else (reference, "that of this group")
         start = "" if positive is None else f"Positive is {positive}. "
         return (
-            f'{start}Every group is compared with {beside}. "Lower" is the probability that its value is lower than '
+            f"{start}Every group is compared with {beside}. “Lower” is the probability that its value is lower than "
             f"{whose}."
         )
 
@@ -83,6 +90,7 @@ class Fairness:
 
 
 _MANY = 30  # items of a group whose selection rate is compared
+_DRAWS = 40_000  # of a probability by labels alone, which is then right within 0.005
 _LEAST = 1e-9  # items below which there are none: population draws have tiny shares of everything
 
 
@@ -163,7 +171,9 @@ def _measures(
     shares = audit.draws(draws, metric=Hits(positive), groups=groups, model=model)[..., 0]
     hit, true = shares[:, :, 0] * size, shares[:, :, 1] * size
     said = pool.predicted == pool.classes.index(positive)
-    called = np.broadcast_to(np.bincount(groups.group, said, minlength=len(groups)).astype(float), hit.shape)
+    # A row may stand for many items, where they stay in a table.
+    count = None if pool.count is None else pool.count[said]
+    called = np.broadcast_to(items_of(groups.group[said], len(groups), count).astype(float), hit.shape)
     return [
         *made,
         _Measure("true positive rate", hit, true),
@@ -256,6 +266,7 @@ def _gap(
             "low": None if fact else low[0],
             "high": None if fact else high[0],
             "probability": None if fact else float((values[:, highest] > values[:, lowest]).mean()),
+            "by_labels": None if counted is None else _by_labels(*counted, place[lowest], place[highest]),
             "ends": (float(values[:, lowest].mean()), float(values[:, highest].mean())),
             "compared": int(enough.sum()),
             "left_out": int((groups.sizes > 0).sum() - enough.sum()),
@@ -263,8 +274,26 @@ def _gap(
     ]
 
 
+def _by_labels(k: NDArray[np.int64], n: NDArray[np.int64], lowest: int, highest: int) -> float:
+    """P(the value of one group is below that of another) by their own labels alone: Beta(k + 1, n − k + 1) of each."""
+    rng = np.random.default_rng(0)
+    low, high = (rng.beta(k[g] + 1, n[g] - k[g] + 1, _DRAWS) for g in (lowest, highest))
+    return float((low < high).mean())
+
+
 def _gap_words(gap: Mapping[str, Any]) -> str:
-    """The largest gap in a sentence."""
+    """The largest gap in a sentence, and what it rests on where the labels of the two groups do not show it."""
+    words = _gap_sentence(gap)
+    sure, by_labels = gap["probability"], gap["by_labels"]
+    if sure is None or sure < SAFE or by_labels >= SAFE:
+        return words
+    return (
+        f"{words} This rests on what was learned from confidences and other groups: the labels of these two groups "
+        f"alone say so with a probability of {probability(by_labels)}."
+    )
+
+
+def _gap_sentence(gap: Mapping[str, Any]) -> str:
     (low, high), sure = gap["ends"], gap["probability"]
     lower, higher = (
         f"{shortened(gap[name], 60)} ({percent(value)})" for name, value in (("lowest", low), ("highest", high))

@@ -15,7 +15,7 @@ from fewlabels.findings.reading import Reading
 from fewlabels.findings.tables import answer_table, estimates_table, noted
 from fewlabels.metrics import Prevalence
 from fewlabels.priors import Learned
-from fewlabels.tasks.grounds import Confused, Grounds, GroupRow, Overall
+from fewlabels.tasks.grounds import Confused, Grounds, GroupRow, Overall, of_these
 from fewlabels.wording import Style, counted, listed
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from fewlabels.table import Table
     from fewlabels.tasks import Answer, Task
 
-_NOTHING = "Nothing can be said yet: no item has a label so far."
+NOTHING = "Nothing can be said yet: no item has a label so far."
+"""The headline without labels."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -155,7 +156,7 @@ def found_in(reading: Reading) -> Finding:
         name=audit.name,
         level=reading.level,
         question=phrases.question(audit),
-        headline=task.headline(grounds) if labels.labelled else _NOTHING,
+        headline=task.headline(grounds) if labels.labelled else NOTHING,
         basis=_basis(audit, grounds.rows, labels.labelled) + _noise(audit) if labels.labelled else "",
         doubts=doubts(task, grounds, labels),
         groups=grounds.rows,
@@ -213,6 +214,8 @@ def _basis(audit: Assessment, rows: tuple[GroupRow, ...], labels: int) -> str:
         return f"Based on labels: {', '.join(f'{row.short} {row.support}' for row in sides)}."
     labelled, right = sum(row.labelled for row in rows), [row.right for row in rows if row.right is not None]
     counts = f" ({sum(right):,} right)" if right else ""
+    if hits := [row.hits for row in rows if row.hits is not None]:
+        counts = f" ({of_these(sum(hits), sum(row.counted or 0 for row in rows), task.metric.hit)})"
     evidence = audit.pool.evidence if isinstance(audit.spec.prior, Learned) else ()
     known = f", and on {listed(list(evidence))}, known of all {counted(len(audit.pool), 'item')}" if evidence else ""
     return f"Based on {counted(labelled, 'label')}{counts}{known}."

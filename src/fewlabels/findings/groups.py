@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.findings.evidence import NOTES, beside, judge
@@ -30,7 +31,9 @@ def group_rows(reading: Reading) -> tuple[GroupRow, ...]:
         places: dict[str, Any] = {column: ranked[name].get(column) for column in _PLACES} if name in ranked else {}
         note = NOTES[evidence].format(nouns=reading.nouns, beside=beside(reading.audit.pool))
         right = None if reading.right is None else reading.right[name]
-        backed = is_backed(row["labelled"], row["n"], reading.audit.spec.target)
+        backed = is_backed(reading.own_labels(row), row["n"], reading.audit.spec.target)
+        if reading.shown is not None:
+            places |= {**asdict(reading.shown[name]), "hit": task.metric.hit}
         rows.append(GroupRow(**row, evidence=evidence, note=note, right=right, prior=prior, backed=backed, **places))
     sign = -1 if task.metric.high_is_bad else 1
     return tuple(

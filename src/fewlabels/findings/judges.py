@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from fewlabels.estimates import affordable, interval, value_draws
+from fewlabels.estimates import affordable, summed_up, value_draws
 from fewlabels.evidence import verdicts
 from fewlabels.metrics import Accuracy, Prevalence
 from fewlabels.named import groups_from
@@ -25,6 +25,7 @@ from fewlabels.pool import NO_ANSWER, Pool
 from fewlabels.priors import Learned
 from fewlabels.special import expit, logit
 from fewlabels.table import Table
+from fewlabels.undefined import divided
 from fewlabels.wording import percent
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _ABREAST = 3  # judges that stand side by side
 # Shares are kept this far from 0 and 1 where their log-odds are needed; standard deviations by which they may be moved,
 # and how often the interval of these is halved: to 1e-6.
 _EDGE, _FAR, _HALVINGS = 1e-9, 8.0, 24
+_EVERYWHERE = "all items"
 _TITLES = {
     "says pass": "it passes",
     "true pass rate": "people would pass",
@@ -96,19 +98,20 @@ def _verdict(pool: Pool, name: str, metric: Metric) -> NDArray[np.int64] | None:
 def judge_table(audit: Assessment, level: float, groups: Partition | str | None = None, draws: int = _DRAWS) -> Table:
     """Each judge against people, over all items and in each group: a row for each measure.
 
-    Columns: judge, group, measure; k and of, the labels behind it; mean, low and high.
+    Columns: judge, group, measure; k and of, the labels behind it; mean, low and high, None where the measure is 0/0 in
+    most draws; and whole, whether the row is about all items, since a group may be called "all" too.
     """
     groups = audit.groups if groups is None else groups_from(groups, audit.pool)
     parts = [whole(audit.pool), *([groups] if len(groups) > 1 else [])]
     rows = [
-        {"judge": judge.name, "group": group, **row}
+        {"judge": judge.name, "group": group, "whole": part is parts[0], **row}
         for judge in judges_of(audit)
         for part in parts
         for group, measures in _measured(audit, judge, part, draws)
         for row in _rows(measures, level)
     ]
     rows = _as_estimated(audit, rows, groups, level) if rows else rows
-    columns = ("judge", "group", "measure", "k", "of", "mean", "low", "high")
+    columns = ("judge", "group", "measure", "k", "of", "mean", "low", "high", "whole")
     return Table({name: [row[name] for row in rows] for name in columns}, {"level": level, "draws": draws})
 
 
@@ -117,14 +120,14 @@ def _as_estimated(
 ) -> list[dict[str, object]]:
     """The rows with the pass rates that every other table shows, to the last digit."""
     metric = _rate(audit)
-    everything, own = (
-        audit.estimates(level=level, metric=metric, groups=whole(audit.pool)),
-        audit.estimates(level=level, metric=metric, groups=groups),
-    )
-    known = {row["group"]: row for table in (own, everything) for row in table.rows()}
+    tables = {
+        False: audit.estimates(level=level, metric=metric, groups=groups),
+        True: audit.estimates(level=level, metric=metric, groups=whole(audit.pool)),
+    }
+    known = {(is_whole, row["group"]): row for is_whole, table in tables.items() for row in table.rows()}
     ends = ("mean", "low", "high")
     return [
-        row | {name: known[row["group"]][name] for name in ends}
+        row | {name: known[row["whole"] is True, row["group"]][name] for name in ends}
         if row["measure"] == "true pass rate" and _says_all(audit, str(row["judge"]))
         else row
         for row in rows
@@ -297,35 +300,35 @@ def _measures(
     chance = passes * rate + fails * (1 - rate)
     known = verdict >= 0
     yes, verdict = yes[known], verdict[known]
-
-    def share(top: NDArray[np.float64], bottom: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 1e-12)
-
+    of_passed, of_failed = divided(passes * passed, rate, _EDGE), divided(fails * (1 - failed), 1 - rate, _EDGE)
     return [
         Measured("says pass", None, None, np.full(len(rate), passes)),
         Measured("true pass rate", int(yes.sum()), len(yes), rate),
         Measured("agreement", int((yes == (verdict == 1)).sum()), len(yes), agreed),
-        Measured("TPR", int((yes & (verdict == 1)).sum()), int(yes.sum()), share(passes * passed, rate)),
-        Measured("TNR", int((~yes & (verdict == 0)).sum()), int((~yes).sum()), share(fails * (1 - failed), 1 - rate)),
-        Measured("kappa", None, None, share(agreed - chance, 1 - chance)),
+        Measured("TPR", int((yes & (verdict == 1)).sum()), int(yes.sum()), of_passed),
+        Measured("TNR", int((~yes & (verdict == 0)).sum()), int((~yes).sum()), of_failed),
+        Measured("kappa", None, None, divided(agreed - chance, 1 - chance, _EDGE)),
     ]
 
 
 def _rows(measures: list[Measured], level: float) -> Iterator[dict[str, object]]:
     for one in measures:
-        low, high = interval(one.draws, level)
-        numbers = {"mean": float(one.draws.mean()), "low": float(low), "high": float(high)}
-        yield {"measure": one.name, "k": one.k, "of": one.of, **numbers}
+        (mean,), (low,), (high,) = summed_up(one.draws[:, None], level)
+        yield {"measure": one.name, "k": one.k, "of": one.of, "mean": mean, "low": low, "high": high}
 
 
 def judge_rows(table: Table) -> list[list[str]]:
     """The table for readers: a head, and a row for each judge and group."""
     head = ["judge", "group", *(_TITLES.values())]
-    found: dict[tuple[str, str], list[str]] = {}
+    found: dict[tuple[str, bool, str], list[str]] = {}
     for row in table.rows():
         who = "the verdict" if row["judge"] == PREDICTED else row["judge"]
-        cells = found.setdefault((row["judge"], row["group"]), [who, row["group"]])
+        where = _EVERYWHERE if row["whole"] else row["group"]
+        cells = found.setdefault((row["judge"], row["whole"], row["group"]), [who, where])
         write = _kappa if row["measure"] == "kappa" else percent
+        if row["mean"] is None:  # it is 0/0
+            cells.append("–")
+            continue
         range_ = "" if row["measure"] == "says pass" else f" ({write(row['low'])} – {write(row['high'])})"
         counts = "" if row["k"] is None else f"; {row['k']:,} of {row['of']:,}"
         cells.append(f"{write(row['mean'])}{range_}{counts}")
@@ -337,7 +340,8 @@ def judge_sheet(table: Table) -> list[list[str]]:
     head, *rows = judge_rows(table)
     if len(rows) > _ABREAST:
         return [head, *rows]
-    names = [who if group == "all" else f"{who}, {group}" for who, group, *_ in rows]
+    whole_ones = [key[2] for key in dict.fromkeys((row["judge"], row["group"], row["whole"]) for row in table.rows())]
+    names = [who if one else f"{who}, {group}" for one, (who, group, *_) in zip(whole_ones, rows, strict=True)]
     return [["measure", *names], *([title, *(row[i] for row in rows)] for i, title in enumerate(head) if i > 1)]
 
 
@@ -349,7 +353,7 @@ def in_words(table: Table) -> tuple[str, ...]:
     """A sentence about each judge over all items."""
     by_judge: dict[str, dict[str, Mapping[str, float]]] = {}
     for row in table.rows():
-        if row["group"] == "all":
+        if row["whole"]:
             by_judge.setdefault(row["judge"], {})[row["measure"]] = row
     return tuple(_sentence(name, rows) for name, rows in by_judge.items())
 
@@ -366,9 +370,16 @@ def _sentence(name: str, rows: Mapping[str, Mapping[str, float]]) -> str:
     if not rows["agreement"]["of"]:
         passes = percent(rows["says pass"]["mean"])
         return f"{who} passes {passes} of the items. How good it is cannot be said yet: no label shows it."
+    sides = {"TPR": "passes {} of what people pass", "TNR": "fails {} of what people fail"}
+    known = [text.format(said(measure)) for measure, text in sides.items() if rows[measure]["mean"] is not None]
+    beyond = (
+        f" Kappa, which is agreement beyond chance, is {_kappa(kappa['mean'])} "
+        f"({_kappa(kappa['low'])} to {_kappa(kappa['high'])})."
+        if kappa["mean"] is not None
+        else ""
+    )
     return (
-        f"{who} agrees with people on {said('agreement')}. It passes {said('TPR')} of what people pass, and fails "
-        f"{said('TNR')} of what people fail. Kappa, which is agreement beyond chance, is {_kappa(kappa['mean'])} "
-        f"({_kappa(kappa['low'])} to {_kappa(kappa['high'])}). It passes {percent(rows['says pass']['mean'])} of the "
-        f"items; people would pass {percent(rate['mean'])} ({percent(rate['low'])} to {percent(rate['high'])})."
+        f"{who} agrees with people on {said('agreement')}. It {', and '.join(known)}.{beyond} It passes "
+        f"{percent(rows['says pass']['mean'])} of the items; people would pass {percent(rate['mean'])} "
+        f"({percent(rate['low'])} to {percent(rate['high'])})."
     )

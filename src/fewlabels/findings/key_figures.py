@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fewlabels.wording import percent, probability, spelled
+from fewlabels.metrics import Prevalence
+from fewlabels.wording import Style, percent, probability, spelled
 
 if TYPE_CHECKING:
     from fewlabels.findings.finding import Finding
@@ -35,7 +36,9 @@ def key_figures(finding: Finding) -> list[KeyFigure]:
     figures = []
     if labelled and (sure := certainty(finding)) is not None:
         figures.append(sure)
-    if not overall.doubt and not finding.task.of_models:
+    asked = _share(finding) if labelled else []
+    figures += asked
+    if not overall.doubt and not finding.task.of_models and not asked:
         figures.append(_overall(overall))
     share = percent(labelled / finding.items) if finding.items else "none"
     figures.append(KeyFigure("Labels", f"{labelled:,}", f"{share} of {finding.items:,} items"))
@@ -43,11 +46,32 @@ def key_figures(finding: Finding) -> list[KeyFigure]:
         enough = sum(row.evidence == "enough" for row in finding.groups)
         name, groups = finding.words.nouns.capitalize(), len(finding.groups)
         figures.append(KeyFigure(name, f"{groups:,}", f"{enough:,} with enough labels"))
-    if overall.doubt:
+    if overall.doubt and not asked:
         figures.append(_overall(overall))
     if overall.confidence is not None:
         figures.append(KeyFigure("Average confidence", percent(overall.confidence), "by its own account"))
     return figures
+
+
+def _share(finding: Finding) -> list[KeyFigure]:
+    """The true share of a class, if that is the question, and beside it the share that is predicted as it.
+
+    How often predictions are right is then another question. Of a judge, its own table says that.
+    """
+    metric, predicted = finding.task.metric, finding.grounds.said
+    if predicted is None or finding.task.conclusive or not isinstance(metric, Prevalence) or not finding.overall.enough:
+        return []
+    row = next(finding.answer.table.rows())
+    style = Style(metric.in_percent)
+    names = ("People would pass", "The verdicts pass")
+    if not metric.passes:
+        names = (f"Truly {metric.positive}", f"Predicted as {metric.positive}")
+    value = style.value(row["mean"], row["low"], row["high"])
+    beside = finding.overall.doubt or finding.overall.rests
+    return [
+        KeyFigure(names[0], value, "; ".join(filter(None, (style.between(row["low"], row["high"]), beside)))),
+        KeyFigure(names[1], percent(predicted), "of all items"),
+    ]
 
 
 def _overall(overall: Overall) -> KeyFigure:
@@ -73,5 +97,5 @@ def certainty(finding: Finding) -> KeyFigure | None:
     if len(chances) < 2:
         return KeyFigure("Answer is right", probability(sure), "by the labels so far")
     every = "both" if len(chances) == 2 else "all"
-    about = f"on average; {every} are right with a chance of {probability(sure)}"
-    return KeyFigure(f"Right of the {spelled(len(chances))} named", f"{sum(chances):.1f}", about)
+    about = f"{every} are right with a chance of {probability(sure)}"
+    return KeyFigure(f"Right of the {spelled(len(chances))} named", f"about {round(sum(chances))}", about)

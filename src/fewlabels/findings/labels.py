@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from fewlabels.assessment import Assessment
+    from fewlabels.metrics import Metric
     from fewlabels.partition import Partition
     from fewlabels.store import Event
 
@@ -113,7 +114,12 @@ def tally(audit: Assessment) -> Tally:
     names = ("labelled", "pending", "unresolved", "adopted", "withdrawn")
     groups = audit.by_group()
     count = {name: sum(groups[name]) for name in names}
-    return Tally(**count | {"pending": count["pending"] - count["unresolved"]})
+    count["pending"] -= count["unresolved"]
+    if audit.spec.noisy and count["unresolved"]:
+        # Votes that differ are weighed and count at once, so only what everybody skipped waits for the owner.
+        weighed = len(audit.majority_items()[0]) - count["labelled"]
+        count |= {"labelled": count["labelled"] + weighed, "unresolved": count["unresolved"] - weighed}
+    return Tally(**count)
 
 
 def right_labels(
@@ -129,6 +135,31 @@ def right_labels(
     is_right = audit.pool_of(model).predicted[items] == true
     counts = np.bincount(groups.group[items][is_right], minlength=len(groups))
     return dict(zip(groups.names, counts.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What labels show of a metric in a group: `hits` of the `counted` labels that the metric is about."""
+
+    hits: int
+    counted: int
+
+
+def shown_by_labels(
+    audit: Assessment, groups: Partition, metric: Metric, model: str | None = None
+) -> dict[str, Shown] | None:
+    """Count the labels of each group that a metric is about, and the hits among them; None if it is not a share.
+
+    The recall of a class is about the labels that are truly of it, and those that the classifier found are hits. Where
+    labels may be wrong, an item has the label that most people gave it.
+    """
+    pool = audit.pool_of(model)
+    cells = metric.cells(pool, groups)
+    found = metric.labels_of(metric.outcomes(pool, cells, *audit.majority_items()).counts, cells)
+    if found is None:
+        return None
+    each = zip(*(np.rint(part).astype(int).tolist() for part in found), strict=True)
+    return {name: Shown(*one) for name, one in zip(groups.names, each, strict=True)}
 
 
 def agreement_of(audit: Assessment) -> str:

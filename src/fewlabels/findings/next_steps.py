@@ -31,7 +31,8 @@ def next_steps(task: Task, grounds: Grounds, forecast: Forecast | None) -> tuple
     if not any(row.labelled for row in grounds.rows):
         return ("Label some items first.",)
     steps = task.next_steps(grounds, _NOTHING_LEFT if _is_exhausted(grounds) else _ahead(grounds, forecast))
-    return (*steps, only_these()) if _takes_all(grounds, forecast) else steps
+    exact = forecast is not None and forecast.all_items  # not where labels may be wrong
+    return (*steps, only_these()) if exact and _takes_all(grounds, forecast) else steps
 
 
 def _is_exhausted(grounds: Grounds) -> bool:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from fewlabels.assessment import Assessment
     from fewlabels.planning import Forecast
-    from fewlabels.stopping import Standing
+    from fewlabels.standing import Standing
 
 # Not so where labels go to items on which models differ: these run out, and say little about how often each is right.
 _SHORTER = "With four times as many labels, a range is about half as long."

@@ -63,7 +63,7 @@ def rests(audit: Assessment, labelled: int) -> tuple[str, bool]:
     several = int((audit.groups.sizes > 0).sum()) > 1
     if not (several and audit.spec.policy.uses_belief and audit.spec.prior.uses_items):
         return "", False
-    anchors = len(audit.anchors())
+    anchors = audit.anchored
     if not anchors:
         return "no label was drawn at random from all items", False
     only, were = ("" if anchors >= ENOUGH else "only "), ("was" if anchors == 1 else "were")

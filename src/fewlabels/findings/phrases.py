@@ -61,7 +61,7 @@ _TOGETHER = (
     "repeat each other count for little more than one."
 )
 TARGETS = {
-    "population": "The numbers are about the classifier on items like these, not only on exactly these.",
+    "population": "The numbers are about items like these, not only about exactly these.",
     "pool": "The numbers are about exactly these items.",
 }
 
@@ -152,6 +152,11 @@ _EVERY = (
     "That is guaranteed for every classifier and however often one looks, because items were taken at random within "
     "each group; what was assumed before any label does not matter."
 )
+_TOLD_APART = (
+    "The ranges of two models can overlap widely although it is clear which is better: where both say the same, what "
+    "is not known is the same for both."
+)
+_ALIKE = "If two ranges overlap widely, do not read much into which number is larger."
 _FAIR = "if what was assumed before any label is fair (a credible interval)."
 _VERDICT = {
     "verdict": "Pass: it reaches the line. Fail: it does not. Open: the labels do not say yet.",
@@ -159,14 +164,14 @@ _VERDICT = {
 }
 
 
-def how_to_read(level: float, *, guaranteed: bool = False) -> str:
+def how_to_read(level: float, *, guaranteed: bool = False, of_models: bool = False) -> str:
     """Explain the numbers to somebody who reads such numbers for the first time."""
     example = "62% (between 55% and 69%)"
     return (
         f"Only some of the items were labelled by people, so every number is an estimate with a range: {example} means "
         "that 62% is the best guess and that anything from 55% to 69% is plausible. "
         f"A range is made to contain the true value with a probability of {chosen(level)}. "
-        f"{_EVERY if guaranteed else _ONCE} If two ranges overlap widely, do not read much into which number is larger."
+        f"{_EVERY if guaranteed else _ONCE} {_TOLD_APART if of_models else _ALIKE}"
     )
 
 
@@ -207,7 +212,7 @@ def words(reading: Reading) -> Words:
         metric=shown.name,
         share=shown.share,
         grouped=groups(audit),
-        reading=how_to_read(reading.level, guaranteed=guaranteed),
+        reading=how_to_read(reading.level, guaranteed=guaranteed, of_models=audit.spec.task.of_models),
         rule=rule(reading),
         glossary=glossary(audit, reading.level, guaranteed=guaranteed),
     )

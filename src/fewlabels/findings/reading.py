@@ -10,15 +10,16 @@ import numpy as np
 
 from fewlabels.findings.enough_labels import too_long
 from fewlabels.findings.groups import group_rows
-from fewlabels.findings.labels import RIGHT_OR_WRONG, right_labels
+from fewlabels.findings.labels import RIGHT_OR_WRONG, right_labels, shown_by_labels
 from fewlabels.findings.measures import Measure, measure
 from fewlabels.findings.overall import over_all
 from fewlabels.findings.prior_pull import swayed
 from fewlabels.metrics import Accuracy
+from fewlabels.partition import by_predicted
 from fewlabels.tasks.backing import is_backed, is_thin
 from fewlabels.tasks.base import LIKELY
-from fewlabels.tasks.grounds import SAFE
-from fewlabels.wording import plural
+from fewlabels.tasks.grounds import SAFE, of_these, support
+from fewlabels.wording import counted, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from fewlabels.assessment import Assessment
     from fewlabels.cells import Cells
+    from fewlabels.findings.labels import Shown
     from fewlabels.partition import Partition
     from fewlabels.store import Event
     from fewlabels.table import Table
@@ -41,8 +43,9 @@ _COLUMNS = ("group", "n", "labelled", "mean", "low", "high")
 class Row:
     """One group: its size, its labels, and its value with an interval (None if the group has no items).
 
-    `thin` says that it has too few labels for the value to mean much. `right` is the number of labels that show a
-    right prediction, if labels show that.
+    `thin` says that it has too few labels for the value to mean much, and `known` whether the value may be shown
+    all the same, since what was learned elsewhere backs it. `right` is the number of labels that show a right
+    prediction, if labels show that; of another share, `shown` says what they do, as in "31 of 40 pass".
     """
 
     group: str
@@ -53,6 +56,15 @@ class Row:
     high: float | None
     thin: bool = False
     right: int | None = None
+    known: bool = True
+    shown: str = ""
+
+    @property
+    def labels(self) -> str:
+        """Its labels in words, to stand beside its value."""
+        if self.right is not None and self.labelled:
+            return support(self.labelled, self.right)
+        return self.shown or counted(self.labelled, "label")
 
 
 class Reading:
@@ -115,6 +127,14 @@ class Reading:
         return self.audit.confusions(groups=self.audit.groups, level=self.level, draws=self.draws)
 
     @cached_property
+    def mistakes(self) -> Table:
+        """The largest mistakes by predicted class; where these are the assessment's own groups, the same numbers."""
+        if self.audit.groups.recipe == {"by": "predicted"}:
+            return self.confusions
+        groups = by_predicted(self.audit.pool)
+        return self.audit.confusions(groups=groups, level=self.level, draws=self.draws)
+
+    @cached_property
     def ranked(self) -> Mapping[str, Mapping[str, Any]]:
         """The rows of the answer by group, in its order; empty if the answer says nothing of each group."""
         if self.audit.spec.task.metric.vector:  # the answer is about true classes
@@ -134,7 +154,7 @@ class Reading:
             return ()
         rows = (self.ranked[name] for name in self.answer.groups if name in self.ranked)
         target = self.audit.spec.target
-        backed = (row for row in rows if is_backed(row["labelled"], row["n"], target))
+        backed = (row for row in rows if is_backed(self.own_labels(row), row["n"], target))
         return tuple(row["group"] for row in backed if row["chance"] >= LIKELY)
 
     @property
@@ -153,6 +173,20 @@ class Reading:
         # A metric with a value for each class is reported as accuracy.
         outcomes = RIGHT_OR_WRONG if self.audit.spec.task.metric.vector else self.cells.outcomes
         return right_labels(self.audit, self.audit.groups, outcomes)
+
+    @cached_property
+    def shown(self) -> Mapping[str, Shown] | None:
+        """What labels show of the metric in each group, where it is a share; None where `right` says it."""
+        task = self.audit.spec.task
+        if task.of_models or task.metric.vector or self.right is not None:
+            return None
+        return shown_by_labels(self.audit, self.audit.groups, task.metric)
+
+    def own_labels(self, row: Mapping[str, Any]) -> int:
+        """How many labels of a group its number is about: of a recall, those that are truly of the class."""
+        # A group that is labelled whole is known, however few of its items are of a class.
+        whole = row["labelled"] >= row["n"]
+        return int(row["labelled"]) if self.shown is None or whole else self.shown[row["group"]].counted
 
     @cached_property
     def prior_shares(self) -> list[float | None]:
@@ -192,7 +226,7 @@ class Reading:
         itself, a fully labelled group is known.
         """
         return {
-            row["group"]: is_long or is_thin(row["labelled"], row["n"], self.audit.spec.target)
+            row["group"]: is_long or is_thin(self.own_labels(row), row["n"], self.audit.spec.target)
             for row, is_long in zip(self.measured.rows(), self.too_long, strict=True)
         }
 
@@ -216,6 +250,11 @@ class Reading:
         return group_rows(self)
 
     @cached_property
+    def _is_known(self) -> dict[str, bool]:
+        """For each group, whether its number is shown."""
+        return {row.group: row.is_known for row in self.groups}
+
+    @cached_property
     def overall(self) -> Overall:
         """The accuracy over all items, and whether it may be shown."""
         return over_all(self, self.groups)
@@ -232,7 +271,14 @@ class Reading:
     def _row(self, row: Mapping[str, Any]) -> Row:
         name = row["group"]
         right = None if self.right is None else self.right[name]
-        return Row(**{column: row[column] for column in _COLUMNS}, thin=self.too_few[name], right=right)
+        shown = None if self.shown is None else self.shown[name]
+        return Row(
+            **{column: row[column] for column in _COLUMNS},
+            thin=self.too_few[name],
+            right=right,
+            known=self._is_known[name],
+            shown="" if shown is None else of_these(shown.hits, shown.counted, self.audit.spec.task.metric.hit),
+        )
 
 
 def noun_of(groups: Partition) -> str:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from fewlabels.findings.evidence import NOTES
-from fewlabels.findings.labels import right_labels
+from fewlabels.findings.labels import shown_by_labels
+from fewlabels.metrics.accuracy import RightOrWrong
 from fewlabels.table import Table
 from fewlabels.tasks.backing import is_backed, is_thin
 from fewlabels.tasks.certify_words import chance
 from fewlabels.tasks.compare import REGIONS
+from fewlabels.tasks.grounds import of_these
 from fewlabels.wording import Style, percent, probability
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fewlabels.assessment import Assessment
+    from fewlabels.findings.labels import Shown
     from fewlabels.metrics import Metric
     from fewlabels.partition import Partition
     from fewlabels.tasks import Task
@@ -24,11 +27,12 @@ if TYPE_CHECKING:
 _VALUES = ("mean", "low", "high", "median")
 _HIDDEN = ("rank_low", "rank_high", "behind_low", "behind_high", "prior", "evidence")
 _APART = ("behind", "regret")
+_SHOWN = ("right", "counted", "of_these")
 _CHANCES = ("chance", *REGIONS)
 
 
 def estimates_table(table: Table, rows: Sequence[GroupRow]) -> Table:
-    """Add to estimates by group the columns right (if labels show it), prior, evidence and note."""
+    """Add to estimates by group what labels show (right, or counted and of_these), prior, evidence and note."""
     by_name = {row.group: row for row in rows}
     beside = [by_name[name] for name in table["group"]]
     columns: dict[str, Sequence[Any]] = {}
@@ -36,6 +40,8 @@ def estimates_table(table: Table, rows: Sequence[GroupRow]) -> Table:
         columns[name] = values
         if name == "labelled" and any(row.right is not None for row in rows):
             columns["right"] = [row.right for row in beside]
+        if name == "labelled" and any(row.hits is not None for row in rows):
+            columns |= {"counted": [row.counted for row in beside], "of_these": [row.hits for row in beside]}
     columns |= {name: [getattr(row, name) for row in beside] for name in ("prior", "evidence", "note")}
     return Table(columns, table.settings)
 
@@ -55,30 +61,38 @@ def other_table(
     together: bool = False,
     model: str | None = None,
 ) -> Table:
-    """Estimate another metric, groups or model than those of the question, with the columns right and note.
+    """Estimate another metric, groups or model than those of the question, with what labels show of it, and a note.
 
     How short an interval must be is known only for the question's own groups. Here the note marks groups with few
-    labels.
+    labels that the metric is about.
     """
     table = audit.estimates(
         level=level, metric=metric, groups=groups, guarantee=guarantee, together=together, model=model
     )
     joint = audit.spec.task.of_models and model is None  # a row for each model, not for each group
-    right = None if joint else right_labels(audit, groups, metric.cells(audit.pool_of(model), groups).outcomes, model)
-    notes = [_note(row, audit.spec.target) for row in table.rows()]
+    shown = None if joint or metric.vector else shown_by_labels(audit, groups, metric, model)
+    rows = [row | ({} if shown is None else _columns(metric, shown[row["group"]])) for row in table.rows()]
+    notes = [_note(row, audit.spec.target) for row in rows]
     columns: dict[str, Sequence[Any]] = {}
     for name, values in table.columns.items():
         columns[name] = values
-        if name == "labelled" and right is not None:
-            columns["right"] = [right[group] for group in table["group"]]
+        if name == "labelled" and shown is not None:
+            columns |= {more: [row[more] for row in rows] for more in _SHOWN if more in rows[0]}
     return Table({**columns, "note": notes}, table.settings)
 
 
+def _columns(metric: Metric, shown: Shown) -> dict[str, int]:
+    """What labels show of a metric in a group, as columns."""
+    is_right = isinstance(metric, RightOrWrong)
+    return {"right": shown.hits} if is_right else {"counted": shown.counted, "of_these": shown.hits}
+
+
 def _note(row: Mapping[str, Any], target: str) -> str:
-    """The note beside the number of a group: labels are few, or it is 0/0."""
+    """The note beside the number of a group: labels that it is about are few, or it is 0/0."""
     if row["n"] and row["labelled"] and row["mean"] is None:
         return NOTES["undefined"]
-    return NOTES["few"] if is_thin(row["labelled"], row["n"], target) else ""
+    own = row["labelled"] if row["labelled"] >= row["n"] else row.get("counted", row["labelled"])
+    return NOTES["few"] if is_thin(own, row["n"], target) else ""
 
 
 def mistakes_table(audit: Assessment, groups: Partition, level: float, most: int, *, model: str | None = None) -> Table:
@@ -104,12 +118,25 @@ def _changes(table: Table, name: str, style: Style) -> list[str | None]:
     return [None if value is None else style.change(value, low, high) for value, low, high in zip(*ends, strict=True)]
 
 
+def _in_one_column(table: Table, hit: str) -> Table:
+    """The columns counted and of_these as one, "31 of 40 pass"."""
+    columns: dict[str, Sequence[Any]] = {}
+    for name, values in table.columns.items():
+        if name == "counted":
+            pairs = zip(table["of_these"], values, strict=True)
+            columns["these show"] = [of_these(hits, count, hit) for hits, count in pairs]
+        elif name != "of_these":
+            columns[name] = values
+    return Table(columns, table.settings)
+
+
 def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
     """Format a table of a finding for people: values and probabilities as in sentences, ranks as ranges.
 
     The columns prior and evidence are left out, since the note says what matters about them. `metric` is the metric of
     the values, if it is not the task's.
     """
+    table = _in_one_column(table, (metric or task.metric).hit)
     low, high = (table.columns.get(name, ()) for name in ("low", "high"))
     style = Style((metric or task.metric).in_percent).fitting(zip(low, high, strict=True))
     # In the answer of a comparison, the value is a difference, and the table is not by group.

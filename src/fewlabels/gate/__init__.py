@@ -8,3 +8,4 @@ from fewlabels.gate.rules import Rule as Rule
 from fewlabels.gate.rules import certify_from as certify_from
 from fewlabels.gate.rules import own_rule as own_rule
 from fewlabels.gate.rules import read_rules as read_rules
+from fewlabels.gate.rules import rule_of as rule_of

@@ -14,6 +14,7 @@ from fewlabels.findings.reading import noun_of
 from fewlabels.gate.rules import certify_from
 from fewlabels.named import groups_from
 from fewlabels.partition import whole
+from fewlabels.planning.words import BEGIN
 from fewlabels.stopping import Stop
 from fewlabels.table import Table
 from fewlabels.tasks.backing import ENOUGH
@@ -21,7 +22,7 @@ from fewlabels.tasks.certify_words import in_words
 from fewlabels.wording import counted, listed, plural, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from fewlabels.assessment import Assessment
     from fewlabels.gate.rules import Rule
@@ -53,6 +54,12 @@ class Check:
         How many more labels a verdict will probably take, in words; empty where that was not asked or not known.
     lasting
         Whether a pass is as rarely false however often one looks: by bets on labels drawn at random in each group.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["a", "b"] * 50})
+    >>> found = fl.create(None, "pets", pool).check("accuracy >= 0.9")
+    >>> found.verdict, bool(found)
+    ('open', False)
     """
 
     rule: Rule
@@ -95,11 +102,14 @@ def check(
     foresee: bool = False,
     draws: int = 10_000,
     level: float = 0.95,
+    how: str = BEGIN,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Check:
     """Put a rule to the labels that are there, about the assessment's model or another of the same pool.
 
     With `foresee`, and no verdict yet, the assessment is played on to see how many more labels it will probably take;
-    that takes some seconds, and is done for the groups of the assessment only.
+    that takes some seconds, and is done for the groups of the assessment only. `how` is the advice to ask about exactly
+    these items, for a face with a name of its own for that; `progress` is called as that of `forecast` is.
     """
     if audit.spec.task.of_models:
         raise SpecError(
@@ -128,7 +138,7 @@ def check(
     # Where labels came from elsewhere, more of them give no verdict; nor where there is nothing to measure.
     some = any(row["mean"] is not None for row in table.rows() if row["verdict"] == "open")
     hopeful = verdict == "open" and some and not table.settings.get("adopted")
-    ahead = _ahead(audit, task, groups) if pool is audit.pool and foresee and hopeful else ""
+    ahead = _ahead(audit, task, groups, how, progress) if pool is audit.pool and foresee and hopeful else ""
     return Check(rule, task, verdict, words, table, ahead, pool is audit.pool and _lasting(audit, task, groups))
 
 
@@ -157,7 +167,7 @@ def _lacks(audit: Assessment) -> str:
     """Why nothing is said of all items together: groups without labels of their own are known by analogy only."""
     rows = [row for row in audit.by_group().rows() if row["n"]]
     bare = sum(not row["labelled"] for row in rows)
-    if not bare or audit.is_random_sample() or len(audit.anchors()) >= ENOUGH:
+    if not bare or audit.is_random_sample() or audit.anchored >= ENOUGH:
         return ""
     noun = noun_of(audit.groups)
     verbs = ("has", "counts") if bare == 1 else ("have", "count")
@@ -195,7 +205,8 @@ def _deciding(table: Table, verdict: Verdict) -> str:
     shown = [f"{shortened(row['group'], 40)} ({support(row)})" for row in decide[:_NAMED]]
     more = [f"{len(decide) - _NAMED:,} more"] if len(decide) > _NAMED else []
     if len(rows) == 1:
-        return f"Labels: {support(rows[0])}." if "right" in rows[0] else f"It has {support(rows[0])}."
+        shows = rows[0]["labelled"] and "right" in rows[0]
+        return f"Labels: {support(rows[0])}." if shows else f"It has {support(rows[0])}."
     begin = {"pass": "Closest to the line", "fail": "Below it" if _wants_more(table) else "Above it"}
     return f"{begin.get(verdict, 'Undecided')}: {listed([*shown, *more])}."
 
@@ -211,13 +222,15 @@ def support(row: Any) -> str:
     return f"{row['right']:,} of {row['labelled']:,} right" if "right" in row else counted(row["labelled"], "label")
 
 
-def _ahead(audit: Assessment, task: Certify, groups: Partition) -> str:
-    """The forecast in words; empty for groups in which the assessment does not ask."""
+def _ahead(
+    audit: Assessment, task: Certify, groups: Partition, how: str, progress: Callable[[int, int], None] | None
+) -> str:
+    """The forecast in words; of groups in which the assessment does not ask, why there is none."""
     from fewlabels.planning import forecast  # it needs a database, and rules are read without one
 
     if groups.recipe != audit.groups.recipe:
-        return ""
+        return f"There is no forecast: labels are asked for {audit.groups.words}, and this rule is about other groups."
     goal = Stop(probability=task.sure, guarantee=task.guarantee)
-    ahead = forecast(audit, stop=goal, task=replace(task))
+    ahead = forecast(audit, stop=goal, task=replace(task), progress=progress)
     # Both look at draws: where one says just enough and the other not quite, the verdict is the one that counts.
-    return "A few more labels will probably decide it." if ahead.more == 0 else ahead.advised()
+    return "A few more labels will probably decide it." if ahead.more == 0 else ahead.advised(how)

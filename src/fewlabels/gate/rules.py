@@ -71,7 +71,7 @@ class Rule:
 
     @property
     def title(self) -> str:
-        """Its name, or what it says."""
+        """The rule's name, or its line if it has none."""
         return self.name or f"{'overall' if self.overall else 'every'}: {self.line}"
 
 
@@ -101,6 +101,28 @@ def own_rule(task: Task) -> Rule:
         raise SpecError(f"a rule is needed, {_EXAMPLES}: only an assessment made with Certify() has one of its own.")
     line = f"{task.metric.name} {'<=' if task.at_least is None else '>='} {task.line:.12g}"
     return Rule(line, only=task.only, sure=task.sure, guarantee=task.guarantee, task=task)
+
+
+def rule_of(rule: str | Rule | None, task: Task, **settings: Any) -> Rule:
+    """The rule that a line and its settings say, or a rule as it is; without either, that of an assessment's task.
+
+    A setting that is None, False or empty is not given. Beside a rule, or without a line, the others are refused: the
+    rule says them itself.
+
+    >>> import fewlabels as fl
+    >>> rule_of("accuracy >= 0.9", fl.Estimate(fl.Accuracy()), sure=0.99, groups=None).sure
+    0.99
+    """
+    given = {name: value for name, value in settings.items() if not (value is None or value is False or value == ())}
+    if rule is not None and not isinstance(rule, Rule):
+        return Rule(rule, **given)
+    if given:
+        whose = "the assessment's own rule" if rule is None else "a Rule"
+        raise SpecError(
+            f"The {next(iter(given))!r} of check() belongs to a rule that is a text, and {whose} says it itself. "
+            f'Write check("accuracy >= 0.9", {next(iter(given))}=...).'
+        )
+    return own_rule(task) if rule is None else rule
 
 
 def certify_from(

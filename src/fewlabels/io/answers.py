@@ -11,13 +11,14 @@ import pyarrow as pa
 from pyarrow import compute as pc
 
 from fewlabels import pool as pools
-from fewlabels.errors import Argument, InputError, Place
+from fewlabels.errors import Argument, InputError, Piece, Place
 from fewlabels.io.columns import as_text
 from fewlabels.io.finder import MOST_SCORE_COLUMNS
 from fewlabels.io.never_right import check_classes, never_right
 from fewlabels.io.scores import vector_width
+from fewlabels.io.sentences import named, refuses
 from fewlabels.io.spellings import alike, bare, readings
-from fewlabels.wording import some_of
+from fewlabels.wording import listed, some_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -25,27 +26,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.io.finder import Roles
+    from fewlabels.io.manner import Manner
     from fewlabels.io.source import Source
 
 
 def classes_and_predicted(
-    source: Source,
-    roles: Roles,
-    table: pa.Table | None,
-    *,
-    gaps: bool = False,
-    unlisted: bool = False,
-    any_spelling: bool = False,
-    never: Sequence[str] = (),
+    source: Source, roles: Roles, table: pa.Table | None, manner: Manner, *, gaps: bool = False
 ) -> tuple[tuple[str, ...], NDArray[np.int32] | None]:
     """The class names, and if a column has the predicted classes their positions, shape (items,).
 
     A missing answer has the position -1. With `gaps` an answer may be missing, and one class is enough: other models
-    may name others. With `unlisted` an answer that is not in the list of classes counts as none, and so does one that
-    is `never` right. With `any_spelling` an answer is the class in the list from which it differs only in case, spaces
-    and marks; without a list, the commonest spelling of each answer is its class.
+    may name others. With `manner.unlisted` an answer that is not in the list of classes counts as none, and so does one
+    that is never right. In any spelling, an answer is the class in the list from which it differs only in case, spaces
+    and marks; without a list, the commonest spelling of each answer is its class. A sentence is the class it names.
     """
-    known = roles.classes
+    known, unlisted, never = roles.classes, manner.unlisted, manner.never
     if roles.vector and known is None:
         width = vector_width(source, roles.scores[0])
         if not 2 <= width <= MOST_SCORE_COLUMNS:
@@ -62,15 +57,10 @@ def classes_and_predicted(
     encoded = text.dictionary_encode()
     distinct = [str(value) for value in encoded.dictionary.to_pylist()]
     if known is None:
-        if unlisted:
-            raise InputError(
-                Argument("unlisted", "wrong"),
-                " is about answers that are not in the list of classes, and there is no list. Pass ",
-                Argument("classes"),
-                ".",
-            )
-        known = in_order(_commonest(encoded) if any_spelling else distinct)
+        _check_listed(manner)
+        known = in_order(_commonest(encoded) if manner.any_spelling else distinct)
         _check_alike(source, name, text, known)
+        _check_refusals(source, name, text, known)
     every, known = known, tuple(one for one in known if not is_never(one))
     if not gaps:
         check_classes(known, never)
@@ -84,14 +74,32 @@ def classes_and_predicted(
     _check_spaces(source.at(column=name), known)
     left = {one: k for k, one in enumerate(known)}
     places = _class_places(distinct, every)
-    if any_spelling:
-        places = _meant(source.at(column=name), distinct, every) | places
+    if manner.loose:
+        places = _meant(source.at(column=name), distinct, every, manner) | places
     place = {value: left.get(every[k], -1) for value, k in places.items()}
     code = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
     if (strange := [value for value in distinct if place.get(value) is None]) and not unlisted:
         row = int(np.flatnonzero(code == distinct.index(strange[0]))[0]) + 1
-        raise _unknown_class(source.at(row, name), strange[0], known)
+        raise _unknown_class(source.at(row, name), strange[0], known, manner)
     return known, np.array([*(place.get(value, -1) for value in distinct), -1], dtype=np.int32)[code]
+
+
+def _check_listed(manner: Manner) -> None:
+    """Refuse what needs a list of classes where there is none."""
+    if manner.unlisted:
+        raise InputError(
+            Argument("unlisted", "wrong"),
+            " is about answers that are not in the list of classes, and there is no list. Pass ",
+            Argument("classes"),
+            ".",
+        )
+    if manner.in_sentences:
+        raise InputError(
+            Argument("in_sentences", value=True),
+            " looks for the names of the classes in the answers, and there is no list of them. Pass ",
+            Argument("classes"),
+            ".",
+        )
 
 
 def _commonest(answers: pa.DictionaryArray[Any, Any]) -> list[str]:
@@ -110,22 +118,27 @@ def _commonest(answers: pa.DictionaryArray[Any, Any]) -> list[str]:
     return [answer for _, answer in best.values()]
 
 
-def _meant(at: Place, distinct: Sequence[str], classes: tuple[str, ...]) -> dict[str, int]:
-    """The position of the class that each answer means, in whatever spelling. What could mean two is refused."""
-    found = readings(distinct, classes)
-    for answer, meant in found.items():
+def _meant(at: Place, distinct: Sequence[str], classes: tuple[str, ...], manner: Manner) -> dict[str, int]:
+    """The position of the class that each answer means, in whatever spelling or sentence. What is unclear is left out.
+
+    An answer whose spelling could be that of two classes is refused.
+    """
+    spelt = readings(distinct, classes)
+    for answer, meant in spelt.items():
         if len(meant) > 1:
             raise InputError(
                 f"{answer!r} may be {meant[0]!r} or {meant[1]!r}: these classes differ only in case, spaces or marks. "
                 "Correct the answer; or keep one of the two in ",
                 Argument("classes"),
                 "; or leave out ",
-                Argument("any_spelling", value=True),
+                Argument("in_sentences" if manner.in_sentences else "any_spelling", value=True),
                 ".",
                 at=at,
             )
+    if manner.in_sentences:
+        spelt = {answer: named(answer, classes) for answer in distinct if answer not in spelt} | spelt
     position = {name: k for k, name in enumerate(classes)}
-    return {answer: position[meant] for answer, (meant,) in found.items()}
+    return {answer: position[meant[0]] for answer, meant in spelt.items() if len(meant) == 1}
 
 
 def _answers(
@@ -224,6 +237,25 @@ def _check_alike(source: Source, column: str, predicted: pa.Array[Any], classes:
     )
 
 
+def _check_refusals(source: Source, column: str, predicted: pa.Array[Any], classes: tuple[str, ...]) -> None:
+    """Refuse a sentence with which a language model refuses as a class; if it is one, the caller can name the classes.
+
+    Where nearly every answer is another text, they are not classes at all, and something else is wrong.
+    """
+    refusal = next((name for name in classes if refuses(name)), None)
+    if refusal is None or 2 * len(classes) > len(predicted):
+        return
+    rows = np.flatnonzero(pc.equal(predicted, pa.scalar(refusal)).fill_null(False)) + 1
+    raise InputError(
+        f"{refusal!r} looks like a refusal, and would be a class that people can choose. Count it as wrong, with ",
+        Argument("never_right", [refuses(refusal)]),
+        ". If it is a class, name all classes with ",
+        Argument("classes"),
+        ".",
+        at=source.at(rows.tolist(), column),
+    )
+
+
 def _class_places(values: list[str], classes: tuple[str, ...]) -> dict[str, int]:
     """Map each value of the column, a class name or a position, to its position."""
     names = {name: k for k, name in enumerate(classes)}
@@ -253,7 +285,7 @@ def _is_same_number(one: str, other: str) -> bool:
     return _number(one) is not None and _number(one) == _number(other)
 
 
-def _unknown_class(at: Place, value: str, classes: tuple[str, ...]) -> InputError:
+def _unknown_class(at: Place, value: str, classes: tuple[str, ...], manner: Manner) -> InputError:
     if is_whole(value) and _are_positions(classes):
         return InputError(
             f"{value} is not a position in the list of classes, which has 0 to {len(classes) - 1:,}. "
@@ -266,16 +298,30 @@ def _unknown_class(at: Place, value: str, classes: tuple[str, ...]) -> InputErro
         [] if _number(value) is not None else difflib.get_close_matches(value, classes, 1)
     )
     hint = f"Did you mean {near[0]!r}? " if near else ""
+    names = named(value, classes)
+    what = f"is not one of the classes {some_of(classes)}"
+    if manner.in_sentences:
+        what = (
+            f"names {listed(list(map(repr, names)))}" if names else f"does not clearly name one of {some_of(classes)}"
+        )
     return InputError(
-        f"{value!r} is not one of the classes {some_of(classes)}. {hint}Correct it, or add it to ",
+        f"{value!r} {what}. {hint}Correct it, or add it to ",
         Argument("classes"),
         "; or count every answer that is not in the list as wrong, with ",
         Argument("unlisted", "wrong"),
-        *(
-            ("; or read answers whatever their case and marks, with ", Argument("any_spelling", value=True))
-            if len(readings([value], classes).get(value, [])) == 1
-            else ()
-        ),
+        *_reading(value, classes, names, manner),
         ".",
         at=at,
     )
+
+
+def _reading(value: str, classes: tuple[str, ...], names: list[str], manner: Manner) -> tuple[Piece, ...]:
+    """How an answer that is not in the list could be read, if there is a way."""
+    if pattern := refuses(value):
+        return "; or, as it looks like a refusal, count such answers as wrong with ", Argument("never_right", [pattern])
+    if len(readings([value], classes).get(value, [])) == 1:
+        return "; or read answers whatever their case and marks, with ", Argument("any_spelling", value=True)
+    if len(names) == 1 and not manner.in_sentences:
+        how = Argument("in_sentences", value=True)
+        return f"; or read a sentence that names one class, here {names[0]!r}, as that class, with ", how
+    return ()

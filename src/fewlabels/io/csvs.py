@@ -21,7 +21,7 @@ from fewlabels.io.limits import LIMITS, Counter
 from fewlabels.io.source import Source, check_names, no_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from fewlabels.io.limits import Limits
@@ -169,11 +169,20 @@ def _with_spelling(file: _CsvFile) -> _CsvFile:
         rows = [row for _, row in islice(file.records(), 100)]
     except (csv.Error, UnicodeDecodeError):
         return file  # reported when the rows are read
+    comma, signed = spelling(file.columns, rows)
+    return replace(file, comma=comma and file.delimiter != ",", percent=signed)
+
+
+def spelling(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[bool, frozenset[str]]:
+    """Whether the numbers of some rows have decimal commas, and the columns whose numbers have percent signs.
+
+    >>> spelling(["sure", "share"], [["91,1 %", "0,2"], ["75 %", "0,25"]])
+    (True, frozenset({'sure'}))
+    """
     fields = [field.strip().removesuffix("%").rstrip() for row in rows for field in row]
-    comma = file.delimiter != "," and any(_COMMA.fullmatch(field) for field in fields)
-    comma = comma and not any(_POINT.fullmatch(field) for field in fields)
-    signed = {name for row in rows for name, field in zip(file.columns, row, strict=False) if _SIGNED.fullmatch(field)}
-    return replace(file, comma=comma, percent=frozenset(signed))
+    comma = any(_COMMA.fullmatch(field) for field in fields) and not any(_POINT.fullmatch(field) for field in fields)
+    signed = {name for row in rows for name, field in zip(columns, row, strict=False) if _SIGNED.fullmatch(field)}
+    return comma, frozenset(signed)
 
 
 def not_unpacked(name: str, error: Exception) -> InputError:

@@ -6,9 +6,11 @@ import io
 import itertools
 import warnings
 import zipfile
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date, datetime, time
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
+from xml.parsers import expat
 
 import pyarrow as pa
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 32_767  # characters in a cell
 _MOST_ROWS = 2**20
+_PART = 2**16  # bytes that are read at once
 _CELL = 8  # bytes of an empty cell in memory
 _MOST_TITLES = 5  # rows above the names of the columns
 _CHOICES = "classes"  # the sheet with the classes
@@ -47,6 +50,7 @@ def open_excel(path: Path, name: str, within: Limits) -> Source:
     excel = _openpyxl()
     try:
         with path.open("rb") as file:  # openpyxl leaves a file open that it refuses
+            _check_declarations(file, name)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # about styles and lists of choices, which are not read
                 warnings.filterwarnings("error", "File contains an invalid specification")  # a sheet would be left out
@@ -78,6 +82,32 @@ def open_excel(path: Path, name: str, within: Limits) -> Source:
         raise InputError(f"{name} has two columns called {twice!r}. Rename one of them.")
     source = table_source(name, pa.table({str(head[i]): _column(columns[i]) for i in named}))
     return replace(source, line=places.__getitem__, sheet=True)
+
+
+def _check_declarations(workbook: IO[bytes], name: str) -> None:
+    """Refuse a workbook whose XML declares a document type: no program writes one.
+
+    It can define texts that stand for other texts, a hundred times as many as the size of a file allows, or name files
+    of this computer.
+    """
+
+    def declares(*_: object) -> None:
+        raise InputError(f"{name} declares texts of its own (DOCTYPE), which no workbook does. Save it again.")
+
+    def begins(*_: object) -> None:
+        raise _BeginsError
+
+    with zipfile.ZipFile(workbook) as archive:
+        for member in archive.infolist():
+            parser = expat.ParserCreate()
+            parser.StartDoctypeDeclHandler, parser.StartElementHandler = declares, begins
+            with archive.open(member) as file, suppress(_BeginsError, expat.ExpatError):  # the first element ends it
+                while part := file.read(_PART):
+                    parser.Parse(part)
+
+
+class _BeginsError(Exception):
+    """The first element of an XML file: what may be declared stands before it."""
 
 
 def _titles(rows: Sequence[Sequence[Any]]) -> int:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _MARK = " If nobody can tell, write (skip) or (skip: reason)."
 _MOST_CLASSES = 30  # that a message names
+_SOME = 4  # strangers from which on all of them together say that it is another file
 _SKIP = re.compile(r"\(skip(?::(.*))?\)", re.IGNORECASE | re.DOTALL)
 
 
@@ -152,7 +153,8 @@ def label_rows(source: Source, *, id: str = "id", label: str = "label") -> list[
     from fewlabels.io.columns import as_text
 
     id, label = source.called(id), source.called(label)  # noqa: A001
-    table = source.table([source.need(id, "id"), source.need(label, "label")])
+    # A name that is the usual one was hardly given by somebody.
+    table = source.table([source.need(id, "id", usual=id == "id"), source.need(label, "label", usual=label == "label")])
     items = as_text(source, id, table[id]).to_pylist()
     names = as_text(source, label, table[label]).to_pylist()
     rows = []
@@ -196,6 +198,8 @@ def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dic
         meant = as_classes(pool.choices)
         rows = [row if row.label in classes else _as_meant(row, meant) for row in rows]
     strangers = _strangers(rows, pool)
+    if len(strangers) >= _SOME and len(strangers) == len({row.item for row in rows}):
+        raise _other_file(rows, strangers, pool)
     why = "not in the pool" if pool.reserve is None else "nobody asked for it"
     labels: dict[str, str] = {}
     wrong: dict[tuple[int, str], _Trouble] = {}
@@ -257,6 +261,21 @@ def _strangers(rows: Sequence[LabelRow], pool: Pool) -> set[str]:
     items = {row.item for row in rows}
     wanted = list(items)
     return {item for item, known in zip(wanted, pool.has(wanted).tolist(), strict=True) if not known}
+
+
+def _other_file(rows: Sequence[LabelRow], strangers: set[str], pool: Pool) -> LabelError:
+    """The error where not a single item is known: about the file, and not about each of its rows."""
+    first, source = rows[0].item, rows[0].source
+    is_one = source is not None and all(row.source is source for row in rows)
+    whose = "is in this pool" if pool.reserve is None else "was asked for"
+    return LabelError(
+        f"none of the {len(strangers):,} ids {whose}, such as {first!r}. Nothing was changed. Is it another file, or "
+        "are the ids in another column, to be named with ",
+        Argument("id"),
+        f"? {sentence(pool.meant(first))}".rstrip(),
+        at=source.at() if is_one and source is not None else None,
+        items=list(strangers),
+    )
 
 
 def _refusal(wrong: Sequence[_Trouble], pool: Pool, mark: str) -> LabelError:

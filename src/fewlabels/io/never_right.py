@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fewlabels.errors import Argument, InputError
+from fewlabels.io.spellings import straight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
-
-_QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
 
 
 def patterns_of(given: object) -> tuple[str, ...]:
@@ -36,13 +34,34 @@ def never_right(patterns: Iterable[str]) -> Callable[[str], bool]:
     >>> [refused(text) for text in ("I’m sorry, but I cannot.", "[Refused]", "", "sorry")]
     [True, True, True, False]
     """
-    any_text = [".*".join(map(re.escape, _plain(pattern).split("*"))) for pattern in patterns]
-    whole = [re.compile(pattern, re.DOTALL) for pattern in any_text]
-    return lambda text: any(pattern.fullmatch(_plain(text)) for pattern in whole)
+    pieces = [_plain(pattern).split("*") for pattern in patterns]
+    return lambda text: any(_fits(_plain(text), each) for each in pieces)
+
+
+def _fits(text: str, pieces: Sequence[str]) -> bool:
+    """Whether a text is these pieces in order, with any text between them.
+
+    Each is taken where it comes first. An expression such as `.*a.*a.*a` would try every place for each of them, and a
+    long answer takes for ever.
+
+    >>> _fits("I am sorry, sorry.", ["I am", "sorry", "."]), _fits("ab", ["ab", "b"])
+    (True, False)
+    """
+    first, *middle = pieces
+    if not middle:
+        return text == first
+    at, last = len(first), middle.pop()
+    if not text.startswith(first):
+        return False
+    for piece in middle:
+        if (at := text.find(piece, at)) < 0:
+            return False
+        at += len(piece)
+    return len(text) - len(last) >= at and text.endswith(last)
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.translate(_QUOTES).casefold().split())
+    return " ".join(straight(text).casefold().split())
 
 
 def merged(

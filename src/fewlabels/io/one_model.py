@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,26 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.io.finder import Roles
-
-
-@dataclass(frozen=True)
-class Manner:
-    """How values are read, whatever the columns: the arguments of `read_pool` of the same names."""
-
-    normalize: bool = False
-    logits: bool = False
-    unlisted: bool = False  # whether an answer that is not in the list of classes counts as none
-    any_spelling: bool = False  # whether case, spaces and marks of an answer do not matter
-    never: tuple[str, ...] = ()  # the patterns of answers that are never right, which count as none too
-
-    def __post_init__(self) -> None:
-        if self.normalize and self.logits:
-            raise InputError(
-                Argument("normalize", value=True),
-                " and ",
-                Argument("logits", value=True),
-                " exclude each other: logits are normalised as they are. Drop one.",
-            )
+    from fewlabels.io.manner import Manner
 
 
 def read_one(source: Source, roles: Roles, content: str | None, manner: Manner, *, gaps: bool = False) -> pools.Pool:
@@ -64,9 +45,7 @@ def read_one(source: Source, roles: Roles, content: str | None, manner: Manner, 
     ids = _ids(source, roles.id, table)
     gaps = gaps and not roles.scores
     never = () if roles.scores else manner.never
-    names, answers = classes_and_predicted(
-        source, roles, table, gaps=gaps, unlisted=manner.unlisted, any_spelling=manner.any_spelling, never=never
-    )
+    names, answers = classes_and_predicted(source, roles, table, replace(manner, never=never), gaps=gaps)
     certainty, sums = None, None
     if roles.scores:
         summary = summarise(source, roles, answers, normalize=normalize, logits=logits)
@@ -94,10 +73,10 @@ def read_one(source: Source, roles: Roles, content: str | None, manner: Manner, 
 
 
 def check_spelling(manner: Manner, every: Iterable[Roles]) -> None:
-    """Refuse to read answers in any spelling where no model has a column of answers."""
-    if manner.any_spelling and all(roles.predicted is None for roles in every):
+    """Refuse to read answers in any spelling, or in sentences, where no model has a column of answers."""
+    if manner.loose and all(roles.predicted is None for roles in every):
         raise InputError(
-            Argument("any_spelling", value=True),
+            Argument("in_sentences" if manner.in_sentences else "any_spelling", value=True),
             " is about a column of answers, and here the answer is the class with the largest score. Leave it out, or "
             "name the column with ",
             Argument("predicted"),

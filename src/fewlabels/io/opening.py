@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,8 @@ def open_answers(source: object, *, any_size: bool = False) -> Source:
 def open_source(source: object, *, any_size: bool = False) -> Source:
     """Open anything as rows of named columns. One 2-D array is a column of vectors called "scores".
 
+    A list of mappings has a row for each; what is missing in one of them is empty there.
+
     `any_size` lifts the limits on what a file may unpack to; see `limits.py`.
     """
     if isinstance(source, Source):
@@ -55,6 +58,9 @@ def open_source(source: object, *, any_size: bool = False) -> Source:
         return open_file(Path(source).expanduser(), str(source), limits(any_size))
     if isinstance(source, Mapping):
         return from_arrays("arrays", source, strict=True)
+    if isinstance(source, Sequence) and source and all(isinstance(row, Mapping) for row in source):
+        names = dict.fromkeys(name for row in source for name in row)
+        return from_arrays("records", {name: [row.get(name) for row in source] for name in names}, strict=True)
     if is_series(source):
         raise InputError(
             f"{described(source)} is one column, and no ids stand beside it. Pass a frame, or the columns by name, as "
@@ -90,8 +96,25 @@ def _from_frame(frame: Any) -> Source:
     library = type(frame).__module__.partition(".")[0]
     name = {"pyarrow": "an Arrow table", "pandas": "a pandas frame", "polars": "a Polars frame"}.get(library, "a frame")
     try:
-        table = pa.Table.from_pandas(frame) if library == "pandas" else pa.table(frame)
+        # A range of numbers would not become a column by itself.
+        table = pa.Table.from_pandas(frame, preserve_index=True) if library == "pandas" else pa.table(frame)
     except (*ARROW_ERRORS, ValueError, OverflowError) as error:
         raise InputError(f"{name} cannot be read: {error}. Give every column one type and a name of its own.") from None
-    # The unnamed index of a pandas frame is not a column of the user's.
-    return table_source(name, table.select([c for c in table.column_names if not c.startswith("__index_level_")]))
+    index = _index_of(frame) if library == "pandas" else None
+    # An unnamed index that is only a row number is not a column of the user's.
+    if index is None or index in frame.columns:
+        return table_source(name, table.select([c for c in table.column_names if not c.startswith("__index_level_")]))
+    named = [index if c.startswith("__index_level_") else c for c in table.column_names]
+    return replace(table_source(name, table.rename_columns(named)), index=index)
+
+
+def _index_of(frame: Any) -> str | None:
+    """The name of a pandas frame's index, if that tells its rows apart and is more than their number.
+
+    Frames that were filtered, shuffled or indexed by an id are labelled by that index: `labels[frame.index[i]]`.
+    """
+    index = frame.index
+    numbered = hasattr(index, "step") and index.start == 0 and index.step == 1
+    if index.nlevels > 1 or numbered or not index.is_unique or index.dtype.kind not in "iuOUT":
+        return None
+    return "index of the frame" if index.name is None else str(index.name)

@@ -10,8 +10,9 @@ from fewlabels.errors import Argument, InputError
 from fewlabels.io.finder import find_roles
 from fewlabels.io.finder.models import has_several, roles_by_model, split_by
 from fewlabels.io.joining import join
+from fewlabels.io.manner import Manner
 from fewlabels.io.never_right import patterns_of
-from fewlabels.io.one_model import Manner, check_spelling, read_one
+from fewlabels.io.one_model import check_spelling, read_one
 from fewlabels.io.opening import by_model, open_answers, open_source
 from fewlabels.io.positive import of_one_class
 from fewlabels.io.source import Source
@@ -39,6 +40,7 @@ def read_pool(
     models: Sequence[str] | str | None = None,
     unlisted: Literal["refuse", "wrong"] = "refuse",
     any_spelling: bool = False,
+    in_sentences: bool = False,
     positive: str | None = None,
     never_right: Sequence[str] = (),
     evidence: Sequence[str] = (),
@@ -57,7 +59,7 @@ def read_pool(
     ----------
     source
         A path (.csv, .tsv, .csv.gz, .parquet, .feather, .arrow, .json, .jsonl, .npz, .npy, .xlsx), a pandas, Polars or
-        Arrow frame, a mapping of names to arrays, or a 2-D array of scores of shape (items, classes).
+        Arrow frame, a mapping of names to arrays, a list of records, or a 2-D array of scores (items × classes).
         Results of Inspect, lm-evaluation-harness, promptfoo, DeepEval and MLflow are recognised by their content, and
         so are the folders of saved datasets: see docs/bridges.md.
         Or a table that stays where it is: a pattern of files ("predictions/*.parquet"), a folder, an address such as
@@ -65,8 +67,9 @@ def read_pool(
         For several models, a mapping of their names to any of these or to pools, which are joined by id; or one
         source with `models`.
     id
-        The column of ids, which become text and must all differ. By default the column "id" (or "ID"), or else
-        the items are numbered "0", "1", ...
+        The column of ids, which become text and must all differ. By default the column "id" (or "ID"), or another one
+        that is called so, such as "applicant_id", if its values all differ; or the index of a pandas frame, if it is
+        more than the number of the row; else the items are numbered "0", "1", ...
     scores
         One column per class: a pattern such as "p_*" (the * stands for the class name) or a list of columns;
         or one column (or 2-D array) of whole vectors. The predicted class is the one with the largest score,
@@ -102,6 +105,9 @@ def read_pool(
     any_spelling
         Read "Yes." as the class "yes" of `classes`: case, spaces and marks of answers do not matter. Without `classes`
         the commonest spelling of an answer is the class.
+    in_sentences
+        Read "The sentiment is positive." as the class "positive" of `classes`: an answer is the one class that it
+        names, in any spelling. One that names two or none, or says "not", is as any other that is not in the list.
     positive
         For two classes with one column of probabilities: the class that they are about. `scores` (or `confidence`)
         names the column, unless it has a usual name such as y_prob. The other class is named by `classes`, by the
@@ -163,10 +169,10 @@ def read_pool(
         source = _drawn(source, table, dialect, asked, sample, seed)
     elif is_table(source, table):
         refused = {"models": models, "normalize": normalize, "logits": logits, "unlisted": unlisted == "wrong"}
-        refused["any_spelling"] = any_spelling
+        refused |= {"any_spelling": any_spelling, "in_sentences": in_sentences}
         refused |= {"never_right": tuple(never_right), "positive": positive}
         return read_from(source, table, dialect, asked, seed, refused, tuple(dict.fromkeys(evidence)))
-    manner = Manner(normalize, logits, unlisted == "wrong", any_spelling, patterns_of(never_right))
+    manner = Manner(normalize, logits, unlisted == "wrong", any_spelling, in_sentences, patterns_of(never_right))
     if (sources := by_model(source)) is not None:
         check_one_model(evidence, positive)
         if models is not None:

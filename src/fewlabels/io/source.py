@@ -46,6 +46,8 @@ class Source:
         What the source says about itself: its format, if another program has one of its own, and how it was taken.
     sheet
         Whether it is a sheet of a workbook, whose rows have numbers that people see.
+    index
+        The column that was the index of a pandas frame, if that tells the rows apart.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Source:
     models: tuple[str, ...] | None = None
     told: str = ""
     sheet: bool = False
+    index: str | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -95,15 +98,19 @@ class Source:
             if column is not None:
                 self.need(column, role)
 
-    def need(self, column: str, role: str) -> str:
-        """Return the column's name if there is such a column; otherwise raise an InputError."""
+    def need(self, column: str, role: str, *, usual: bool = False) -> str:
+        """Return the column's name if there is such a column; otherwise raise an InputError.
+
+        `usual` says that nobody has named it: it is what such a column is usually called.
+        """
         if not isinstance(column, str):
             raise InputError(Argument(role), f" must be the name of a column. Got {column!r} instead.")
         if column not in self.schema.names:
             near = difflib.get_close_matches(column, self.columns, 1)
             hint = f"Did you mean {near[0]!r}? " if near else ""
+            named = f". Name the column of {role}s with " if usual else ", named by "
             raise InputError(
-                f"{self.name} has no column {column!r}, named by ",
+                f"{self.name} has no column {column!r}{named}",
                 Argument(role),
                 f". {hint}The columns are {some_of(self.columns)}.",
             )

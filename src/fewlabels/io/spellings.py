@@ -23,7 +23,8 @@ _INVISIBLE = dict.fromkeys(map(ord, "\ufeff\u200b\u2060\u200e\u200f\ufe0e\ufe0f"
 _PAIRS = r"""'"`´()\[\]{}“”„‟‘’‚‛«»‹›（）【】「」『』《》〈〉"""
 _BEFORE = re.compile(rf"(?<!\w)[{_PAIRS}*;:¡¿]+")
 _AFTER = re.compile(rf"(?<!^)[{_PAIRS};:.,!?…。，、！？；：]+(?!\w)")
-_STARS = re.compile(r"(?<!\w)(\*+)([^*]+)\1(?!\w)")
+_STARS = re.compile(r"(?<!\w)(\*{1,20})([^*]+)\1(?!\w)")  # with \*+ an answer of stars alone takes for ever
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
 _BRACKETS = re.compile(r"<([^<>]*)>")
 
 
@@ -54,7 +55,30 @@ def bare(name: str) -> str:
     words = _without_marks(_STARS.sub(r"\2", normalize("NFC", name.translate(_INVISIBLE)).strip()))
     if whole := _BRACKETS.fullmatch(words):
         words = _without_marks(whole[1])
-    return as_typed(words if any(one.isalnum() or not one.isascii() for one in words) else name)
+    return as_typed(words if any(letter.isalnum() or not letter.isascii() for letter in words) else name)
+
+
+def words_of(answer: str) -> list[tuple[str, bool]]:
+    """The words of an answer, each reduced as by `bare`, and whether it ends there or a mark follows.
+
+    Words with a hyphen or _ between them are one: "wild-dog" is "wild dog", and no "dog".
+
+    >>> words_of("It is a **Wild-Dog**, surely")
+    [('it', False), ('is', False), ('a', False), ('wild dog', True), ('surely', True)]
+    """
+    words = _STARS.sub(r"\2.", normalize("NFC", answer.translate(_INVISIBLE))).split()
+    last = len(words) - 1
+    reduced = ((bare(word), k == last or not word[-1].isalnum()) for k, word in enumerate(words))
+    return [(word, ends) for word, ends in reduced if word]
+
+
+def straight(text: str) -> str:
+    """Write a text with straight quotes.
+
+    >>> straight("I’m sure")
+    "I'm sure"
+    """
+    return text.translate(_QUOTES)
 
 
 def _without_marks(words: str) -> str:
@@ -90,4 +114,4 @@ def readings(answers: Iterable[str], classes: Sequence[str]) -> dict[str, list[s
         by_form.setdefault(bare(name), []).append(name)
     known = set(classes)
     meant = {answer: by_form.get(bare(answer), []) for answer in answers if answer not in known}
-    return {answer: found for answer, found in meant.items() if found}
+    return {answer: names for answer, names in meant.items() if names}

@@ -7,25 +7,29 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from fewlabels.bins import bins_from, column_and_bins, values_of
 from fewlabels.checks import whole_number
 from fewlabels.errors import Argument, InputError
+from fewlabels.evidence import MOST_WORDS
+from fewlabels.io.columns import numbers as as_floats
 from fewlabels.io.finder import find_roles
 from fewlabels.io.source import check_names, table_source
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fewlabels.engines.columns import Columns
     from fewlabels.engines.table import RemoteTable
     from fewlabels.io.finder.roles import Roles
-    from fewlabels.io.source import Batches, Source
+    from fewlabels.io.source import Source
     from fewlabels.pool import Pool
 
 _SAMPLE = 1_000  # rows by which columns are recognised
+_SAMPLED = 20_000  # values by which even bins are chosen: a share of them is known within 0.7 %
 _RELATION = 1_000_000  # rows from which on a relation of DuckDB stays where it is
 _SESSIONS = {"pyspark", "sqlalchemy"}
 _MARKS = "*?["
@@ -65,7 +69,19 @@ def _of_files(path: Path) -> bool:
 def sample_of(table: RemoteTable) -> Source:
     """Some rows of a table as a source, by which its columns are recognised."""
     check_names(table.name, table.schema.names)
-    return replace(table_source(table.name, table.head(_SAMPLE)), untyped=table.untyped)
+    return _spelt(table, table_source(table.name, table.head(_SAMPLE)))
+
+
+def _spelt(table: RemoteTable, rows: Source) -> Source:
+    """Rows of a table; if it has no types, with how their numbers are spelt, as files of such a format have it."""
+    if not table.untyped:
+        return rows
+    from fewlabels.io.csvs import spelling
+
+    head = rows.table(rows.columns).slice(0, 100).to_pylist()
+    texts = [["" if value is None else str(value) for value in row.values()] for row in head]
+    comma, percent = spelling(rows.columns, texts)
+    return replace(rows, untyped=True, comma=comma, percent=percent)
 
 
 def left_out(table: RemoteTable) -> str:
@@ -98,7 +114,53 @@ def columns_from(source: Source, roles: Roles, keep: Sequence[str]) -> Columns:
             Argument(role),
             ".",
         )
-    return Columns(roles.id, roles.predicted, roles.confidence, keep=tuple(dict.fromkeys(keep)))
+    comma, percent = source.untyped and source.comma, source.untyped and roles.confidence in source.percent
+    spelt = "," * comma + "%" * percent if roles.confidence is not None else ""
+    return Columns(roles.id, roles.predicted, roles.confidence, keep=tuple(dict.fromkeys(keep)), spelt=spelt)
+
+
+def with_bins(table: RemoteTable, columns: Columns, wanted: Mapping[str, str], seed: int) -> Columns:
+    """The columns with the bins of some: so many with about as many items each, by a random sample of the values."""
+    found = {}
+    for name, text in wanted.items():
+        if text:
+            values, kind = values_of(name, table.values(replace(columns, keep=()), name, seed, _SAMPLED).column(0))
+            found[name] = bins_from(name, text, values, kind).to_json()
+    return replace(columns, bins=found)
+
+
+def with_evidence(table: RemoteTable, columns: Columns, names: Sequence[str]) -> Columns:
+    """The columns with those of evidence: words as they are, numbers in steps of half a standard deviation."""
+    steps = []
+    for name in dict.fromkeys(names):
+        if name in (columns.id, columns.predicted, columns.confidence):
+            raise InputError(
+                f"{name!r} is the prediction itself, its confidence or the id, so it is not further evidence. Leave it "
+                "out of ",
+                Argument("evidence"),
+                ".",
+            )
+        if name in columns.bins:
+            raise InputError(f"{name!r} makes groups in bins, so it cannot be evidence as well. Drop one of the two.")
+        spread = table.spread(columns, name)
+        if spread is None:
+            if table.different(columns, name, MOST_WORDS + 2) > MOST_WORDS + 1:
+                raise InputError(
+                    f"the column {name!r} of {table.name} has more than {MOST_WORDS} different texts, and evidence is "
+                    "numbers or a few words, such as pass and fail. Name another column."
+                )
+            continue
+        low, high, mean, sd = spread
+        if pa.types.is_integer(table.schema.field(name).type) and high - low < MOST_WORDS:
+            steps.append((name, 0.0, 0.0))
+        elif np.isfinite(mean) and np.isfinite(sd) and sd > 0:
+            steps.append((name, float(f"{mean - 3 * sd:.6g}"), float(f"{sd / 2:.3g}")))
+        else:
+            raise InputError(
+                f"the column {name!r} of {table.name} cannot be evidence: it has one value only, or numbers that are "
+                "not finite. Leave such values out in a view, or name another column."
+            )
+    return replace(columns, keep=tuple(dict.fromkeys([*columns.keep, *names])), steps=tuple(steps))
 
 
 def sampled(
@@ -133,21 +195,24 @@ def sampled(
         told = "a table; everything is about these rows" if drawn.rows.num_rows < drawn.total else "a table, all of it"
         made = table_source(f"{opened.name} ({part})", drawn.rows)
         if opened.untyped:
-            made = replace(made, untyped=True, reader=partial(_as_numbers, made.reader))
+            made = _spelt(opened, made)
+            made = replace(made, reader=partial(_as_numbers, made))
         return replace(made, told="; ".join(filter(None, [f"{part}, of {told}", left_out(opened)]))), drawn.upto
 
 
-def _as_numbers(reader: Batches, columns: list[str], numbers: bool) -> Iterable[pa.RecordBatch]:
+def _as_numbers(rows: Source, columns: list[str], numbers: bool) -> Iterable[pa.RecordBatch]:
     """The batches of a file without types; where numbers are wanted, the columns that are numbers as such."""
-    for batch in reader(columns, False):
-        yield pa.record_batch([_number(column) for column in batch.columns], batch.schema.names) if numbers else batch
+    for batch in rows.reader(columns, False):
+        named = zip(batch.schema.names, batch.columns, strict=True)
+        yield pa.record_batch([_number(rows, *one) for one in named], batch.schema.names) if numbers else batch
 
 
-def _number(column: pa.Array[Any]) -> pa.Array[Any]:
+def _number(rows: Source, name: str, column: pa.Array[Any]) -> pa.Array[Any]:
     try:
-        return pc.utf8_trim_whitespace(column).cast(pa.float64())
+        found: pa.Array[Any] = as_floats(column, comma=rows.comma, percent=name in rows.percent)
     except pa.ArrowInvalid:
         return column
+    return found
 
 
 def read_from(
@@ -175,7 +240,8 @@ def read_from(
             )
     opened = open_table(source, table=table, dialect=dialect)
     sample = sample_of(opened)
-    keep = tuple(asked["columns"] or ())
+    wanted = dict(column_and_bins(name, sample.columns) for name in asked["columns"] or ())
+    keep = tuple(wanted)
     roles = find_roles(sample, **asked | {"columns": keep})
     return read_table(
         opened,
@@ -184,4 +250,5 @@ def read_from(
         content=asked["content"],
         seed=seed,
         evidence=evidence,
+        bins=wanted,
     )

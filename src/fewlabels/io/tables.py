@@ -15,13 +15,13 @@ import pyarrow.compute as pc
 from fewlabels.engines.columns import Columns
 from fewlabels.engines.files import stamp_of
 from fewlabels.errors import Argument, InputError, PoolChangedError
-from fewlabels.evidence import MOST_WORDS
 from fewlabels.hashing import column_bytes, framed
+from fewlabels.partition import MOST_GROUPS, TOO_MANY
 from fewlabels.pool import Pool
 from fewlabels.reserve import BINS, EDGES, END, Reserve, bin_of, keys_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,7 +35,7 @@ _SCALE = 2.0**32  # confidences are added up as whole numbers
 _KEEP = "keep."
 STILL = (
     "The labels so far are about the table as it was, and what they show can still be read. To ask for more items, "
-    "bring the old table back, or begin a new assessment."
+    "bring the old table back, name a place that has just its items (fewlabels relocate), or begin a new assessment."
 )
 """What can be done when a table has changed."""
 
@@ -49,6 +49,7 @@ def read_table(
     seed: int = 0,
     named: int = NAMED,
     evidence: Sequence[str] = (),
+    bins: Mapping[str, str] | None = None,
 ) -> Pool:
     """Read the summary of a table and the first items of every queue. Its rows are never all in memory.
 
@@ -68,9 +69,18 @@ def read_table(
         How many items to name at first.
     evidence
         Columns from which the learned prior may learn. Their values make strata too, and numbers are put into steps.
+    bins
+        How many bins columns of `columns.keep` are put into, or where those begin, as `--groups column:age:4` says it;
+        "" for a column that is not.
     """
+    from fewlabels.io.table_roles import with_bins, with_evidence  # not needed by those who only ask and tell
+
+    columns = with_bins(table, columns, bins or {}, seed)
     if content is not None and content not in table.schema.names:
         raise InputError(f"{table.name} has no column {content!r}, named by ", Argument("content"), ".")
+    for name in (name for name in columns.keep if name not in columns.bins):
+        if table.different(columns, name, MOST_GROUPS + 1) > MOST_GROUPS:
+            raise InputError(f"{table.name}: the column {name!r} has over {MOST_GROUPS:,} different values. {TOO_MANY}")
     columns = with_evidence(table, columns, evidence)
     summary = table.summary(columns)
     if not summary.num_rows:
@@ -83,38 +93,6 @@ def read_table(
     k = max(_LEAST, min(_MOST, named // strata))
     items = table.reserve(columns, summary, seed, k)
     return _reaching(pool, items, np.full(strata, k), np.arange(pool.units)).added_to(pool)
-
-
-def with_evidence(table: RemoteTable, columns: Columns, names: Sequence[str]) -> Columns:
-    """The columns with those of evidence: words as they are, numbers in steps of half a standard deviation."""
-    steps = []
-    for name in dict.fromkeys(names):
-        if name in (columns.id, columns.predicted, columns.confidence):
-            raise InputError(
-                f"{name!r} is the prediction itself, its confidence or the id, so it is not further evidence. Leave it "
-                "out of ",
-                Argument("evidence"),
-                ".",
-            )
-        spread = table.spread(columns, name)
-        if spread is None:
-            if table.different(columns, name, MOST_WORDS + 2) > MOST_WORDS + 1:
-                raise InputError(
-                    f"the column {name!r} of {table.name} has more than {MOST_WORDS} different texts, and evidence is "
-                    "numbers or a few words, such as pass and fail. Name another column."
-                )
-            continue
-        low, high, mean, sd = spread
-        if pa.types.is_integer(table.schema.field(name).type) and high - low < MOST_WORDS:
-            steps.append((name, 0.0, 0.0))
-        elif np.isfinite(mean) and np.isfinite(sd) and sd > 0:
-            steps.append((name, float(f"{mean - 3 * sd:.6g}"), float(f"{sd / 2:.3g}")))
-        else:
-            raise InputError(
-                f"the column {name!r} of {table.name} cannot be evidence: it has one value only, or numbers that are "
-                "not finite. Leave such values out in a view, or name another column."
-            )
-    return replace(columns, keep=tuple(dict.fromkeys([*columns.keep, *names])), steps=tuple(steps))
 
 
 def fingerprint_of(summary: pa.Table) -> str:
@@ -186,6 +164,23 @@ def columns_of(pool: Pool) -> Columns:
     return Columns(**written | {"keep": tuple(written["keep"]), "steps": steps})
 
 
+def moved_to(pool: Pool, table: RemoteTable) -> Callable[[Pool], Pool]:
+    """What says of a stored pool that its table is here now. PoolChangedError if it is another table.
+
+    Here every summary, count and hash is compared, as before a queue is read further.
+    """
+    assert pool.reserve is not None
+    columns = columns_of(pool)
+    check_same(pool, table, table.summary(columns))
+    place = _found_again(table, columns)
+
+    def moved(stored: Pool) -> Pool:
+        assert stored.reserve is not None
+        return replace(stored, reserve=replace(stored.reserve, table=place))
+
+    return moved
+
+
 def _found_again(table: RemoteTable, columns: Columns) -> dict[str, Any]:
     """How to open a table again, which of its columns hold what, and the stamp of its files, if it has any."""
     described = _described(table)
@@ -200,8 +195,8 @@ def stamp_now(pool: Pool) -> str | None:
 
 
 def _stamp(described: str) -> str | None:
-    address = json.loads(described).get("address")
-    return None if address is None else stamp_of(address)
+    about = json.loads(described)
+    return stamp_of(about["address"], about.get("files", ())) if "address" in about else None
 
 
 def _described(table: RemoteTable) -> str:
@@ -214,7 +209,7 @@ def _described(table: RemoteTable) -> str:
 
 def _written(columns: Columns) -> dict[str, Any]:
     written: dict[str, Any] = {name: getattr(columns, name) for name in ("id", "predicted", "confidence", "keep")}
-    return written | ({"steps": columns.steps} if columns.steps else {})
+    return written | {name: value for name in ("steps", "bins", "spelt") if (value := getattr(columns, name))}
 
 
 def check_same(pool: Pool, table: RemoteTable, summary: pa.Table) -> None:
@@ -256,12 +251,23 @@ class Named:
     ----------
     items
         The items, as engines return them.
+    unit, key
+        The unit and the key of each item, two of shape (items,).
     reach
         The largest key of each unit, 0 where nothing is known, shape (units,).
     """
 
     items: pa.Table
+    unit: NDArray[np.int64]
+    key: NDArray[np.uint64]
     reach: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, pool: Pool, items: pa.Table) -> Named:
+        """Items of the table of a pool, of which nothing else is known."""
+        assert pool.reserve is not None
+        keys = keys_of(map(str, items["id"].to_pylist()), pool.reserve.seed)
+        return cls(items, _units_of(pool, items), keys, np.zeros(pool.units, dtype=np.uint64))
 
     def added_to(self, pool: Pool) -> Pool:
         """The pool with these items as further rows; those that are named already stay where they are."""
@@ -275,8 +281,8 @@ class Named:
             said = np.concatenate([reserve.said, items["confidence"].to_numpy().astype(float)])
         grown = replace(
             reserve,
-            unit=np.concatenate([reserve.unit, _units_of(pool, items)]),
-            key=np.concatenate([reserve.key, keys_of(map(str, ids.to_pylist()), reserve.seed)]),
+            unit=np.concatenate([reserve.unit, self.unit[new]]),
+            key=np.concatenate([reserve.key, self.key[new]]),
             said=said,
             reach=np.maximum(reserve.reach, self.reach),
         )
@@ -311,7 +317,7 @@ def first_items(pool: Pool, table: RemoteTable, units: NDArray[np.int64], items:
 
 def looked_up(pool: Pool, table: RemoteTable, ids: Sequence[str]) -> Named:
     """The items of a table with these ids; unknown ones are left out."""
-    return Named(table.lookup(columns_of(pool), ids), np.zeros(pool.units, dtype=np.uint64))
+    return Named.of(pool, table.lookup(columns_of(pool), ids))
 
 
 def _reaching(pool: Pool, items: pa.Table, wanted: NDArray[np.int64], part: NDArray[np.int64]) -> Named:
@@ -319,14 +325,12 @@ def _reaching(pool: Pool, items: pa.Table, wanted: NDArray[np.int64], part: NDAr
     reserve = pool.reserve
     assert reserve is not None
     total = np.bincount(reserve.stratum[part], reserve.size[part], minlength=reserve.strata)
-    last = np.zeros(reserve.strata, dtype=np.uint64)
-    np.maximum.at(
-        last, reserve.stratum[_units_of(pool, items)], keys_of(map(str, items["id"].to_pylist()), reserve.seed)
-    )
+    last, named = np.zeros(reserve.strata, dtype=np.uint64), Named.of(pool, items)
+    np.maximum.at(last, reserve.stratum[named.unit], named.key)
     last[total <= wanted] = END
     reach = np.zeros(pool.units, dtype=np.uint64)
     reach[part] = last[reserve.stratum[part]]
-    return Named(items, reach)
+    return replace(named, reach=reach)
 
 
 def _units_of(pool: Pool, items: pa.Table) -> NDArray[np.int64]:

@@ -29,6 +29,9 @@ class Agreement:
         Krippendorff's α: 1 for full agreement, 0 for what chance would do. None if chance alone would always agree.
     pairs
         The agreement of each two people: columns a, b, items, agree (a share) and kappa (Cohen's κ).
+
+    >>> agreement([{"ann": "cat", "bob": "cat"}]).words
+    'Two people who labelled the same item agree 100% of the time, on 1 item.'
     """
 
     items: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fewlabels.errors import MOST_NAMED, Argument, Call, InputError, LabelError, Piece
+from fewlabels.labelling.progress import NO_NAME
 from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ def _check_skips(ledger: Ledger, new: list[Event]) -> None:
 def check_name(spec: Spec, call: str, annotator: str | None) -> None:
     if annotator is not None and (not isinstance(annotator, str) or not annotator.strip()):
         raise InputError(f"The 'annotator' of {call}() must be a name. Got {annotator!r} instead.")
+    if annotator == NO_NAME:
+        raise InputError(f"{NO_NAME!r} stands for people without a name. Give another one, or None.")
     if annotator is None and spec.overlap > 1:
         raise InputError(
             f"{spec.overlap} different people are asked about each item here, so {call}() needs a name: ",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fewlabels.errors import InputError, LabelError
 from fewlabels.io.labels import checked, labelled_rows, skip_reason
 from fewlabels.labelling.allowed import CALLS, check_asked, check_name, check_own
+from fewlabels.labelling.notes import TAKEN_BACK
 from fewlabels.store import Event
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Answers:
         new, rows = [], labelled_rows(labels)
         if adopt:
             self._stock.look_up([row.item for row in rows])
-        pool = self._journal.subject.pool
+        pool = self._journal.pool_with(row.item for row in rows)
         for item, name in checked(rows, pool, skips=True).items():
             if reason := skip_reason(name, pool.choices):
                 new.append(Event("skip", item, annotator=annotator, note=reason, key=key))
@@ -104,7 +105,7 @@ class Answers:
         rows = labelled_rows(labels)
         if adopt:
             self._stock.look_up([row.item for row in rows])
-        given = checked(rows, self._journal.subject.pool).items()
+        given = checked(rows, self._journal.pool_with(row.item for row in rows)).items()
         return [Event("decide", item, label=name, annotator=annotator, note=note, key=key) for item, name in given]
 
     # --- taking them
@@ -118,9 +119,9 @@ class Answers:
 
     def positions(self, sent: Sent) -> list[int]:
         """The positions of the items of answers, if they and their classes exist."""
-        pool = self._journal.subject.pool
-        pool.class_positions(event.label for event in sent.events if event.label is not None)
-        items: list[int] = pool.positions(event.item for event in sent.events).tolist()
+        self._journal.subject.pool.class_positions(event.label for event in sent.events if event.label is not None)
+        ids = [event.item for event in sent.events]
+        items: list[int] = self._journal.pool_with(ids).positions(ids).tolist()
         return items
 
     def write(self, sent: Sent, items: list[int], page: Page) -> list[Event]:
@@ -165,7 +166,7 @@ class Answers:
     def withdraw_person(self, person: str, annotator: Who, note: str | None) -> int:
         """Take back everything that one person has said or holds; returns the number of items."""
         check_name(self._spec, "withdraw_person", person)
-        why = ": ".join(filter(None, (f"taken back by {annotator or 'the owner'}", note)))
+        why = ": ".join(filter(None, (f"{TAKEN_BACK} {annotator or 'the owner'}", note)))
         with self._journal.writing() as (log, ledger):
             answered, held = [*ledger.answered.get(person, ())], [*ledger.held.get(person, ())]
             if not answered and not held:
@@ -185,7 +186,9 @@ class Answers:
     def _is_repeated(self, log: Transaction, key: str | None, new: list[Event]) -> bool:
         """Whether these events were sent before with the same key, and are in the log already."""
         unsure = self._journal.unsure
-        if unsure and _told(unsure) == _told(new) and log.has(unsure[-1]):
+        # What `tell_and_ask` handed out beside the answers is no part of them.
+        answers = [event for event in unsure if event.kind not in ("request", "expire")]
+        if unsure and _told(answers) == _told(new) and log.has(unsure[-1]):
             return True  # the connection was lost after they were written, and before that could be said
         if key is None or not (before := log.keyed(key)):
             return False
@@ -198,7 +201,7 @@ class Answers:
         if isinstance(ids, (str, bytes)):
             raise InputError(f"{call}() takes a list of ids. Got the text {ids!r}; write [{ids!r}] instead.")
         wanted = list(dict.fromkeys(str(item) for item in ids))
-        return wanted, self._journal.subject.pool.positions(wanted).tolist()
+        return wanted, self._journal.pool_with(wanted).positions(wanted).tolist()
 
 
 def _told(events: list[Event]) -> set[tuple[Kind, str, str | None, str | None]]:

@@ -121,6 +121,7 @@ class Labelling:
         for its own group alone. It is for a server, where labels come all the time.
         """
         n = whole_number(n, "The 'n' of ask()")
+        number_in(slack, "The 'slack' of ask()", ends=True, hint="such as 0.05")
         check_name(self.spec, "ask", annotator)
         return self._requests.ask(n, annotator, again=again, slack=slack)
 
@@ -140,7 +141,8 @@ class Labelling:
         """Take answers as `tell` and `skip` do, and hand out what `ask(n, again=True)` does, in one transaction.
 
         Returns the number of answers, and the items. Answers that were sent before with this key are not taken twice,
-        and the items come all the same.
+        and the items come all the same. Where items stay in a table, the answers are written before it is read. If it
+        cannot be read then, the batch is empty and its `trouble` says why.
         """
         n = whole_number(n, "The 'n' of tell_and_ask()")
         new = self._answers.labels(labels, annotator, note, key)
@@ -341,6 +343,12 @@ class Labelling:
 
     @property
     def seq(self) -> int:
+        """The number of the last event in this assessment's own log: `log(after=seq)` has what happens from now on."""
+        with self._journal.reading() as ledger:
+            return ledger.seq
+
+    @property
+    def events(self) -> int:
         """The number of events in the logs of all assessments of the pool: it grows whenever anything happens."""
         with self._journal.reading() as ledger:
             return ledger.events
@@ -364,9 +372,15 @@ class Labelling:
 
     def anchors(self) -> list[str]:
         """The labelled items that were drawn at random from all items, and not where the policy wanted a label."""
-        with self._journal.reading() as ledger:
-            sample = self._journal.subject.sample(ledger)
+        with self._journal.reading():
+            sample = self._journal.sample()
             return texts_at(self.pool.ids, sample.items[sample.anchor & sample.labelled])
+
+    @property
+    def anchored(self) -> int:
+        """How many labelled items were drawn at random from all items: as many as `anchors` lists."""
+        with self._journal.reading():
+            return self._journal.sample().anchors
 
     def is_random_sample(self) -> bool:
         """Whether all labels are of items drawn at random from the whole pool, by this assessment or another of it."""

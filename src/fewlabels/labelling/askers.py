@@ -137,12 +137,12 @@ class Askers:
         return own.task.of_models == other.spec.task.of_models
 
     def asked(self, ledger: Ledger) -> list[Partition]:
-        """The groupings within which the items that count here are a random sample, where others have drawn some too.
+        """The groupings within which the labels that count here are a random sample, where others have drawn some too.
 
-        They are the same, and in the same order, for every assessment that reads these items: so the same quantity is
-        the same number wherever one looks. Empty if this one alone has drawn items, or all were drawn at random.
+        They are the same, and in the same order, for every assessment that reads these labels: so the same quantity is
+        the same number wherever one looks. Empty if this one alone has drawn them, or all were drawn at random.
         """
-        if not ledger.drawn.elsewhere or self._own.spec.task.of_models:
+        if self._own.spec.task.of_models:
             return []  # the model of several models' answers knows what items differ by
-        names = sorted([*ledger.drawn.askers, *([self._name] if ledger.drawn.step else [])])
-        return [self[name].asking for name in names if not self[name].is_random and len(self[name].asking) > 1]
+        drew = [self[name] for name in ledger.askers()]
+        return [asker.asking for asker in drew if not asker.is_random and len(asker.asking) > 1]

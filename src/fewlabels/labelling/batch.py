@@ -51,6 +51,13 @@ class Request:
 class Batch(Sequence[Request]):
     """The requests of one `ask`. It prints with group and reason; `write` leaves these out, for annotators.
 
+    Parameters
+    ----------
+    requests
+        The items that were handed out.
+    trouble
+        Why there are none though some may be left, such as a table that cannot be read; empty if there is no trouble.
+
     >>> import fewlabels as fl
     >>> fl.Batch((fl.Request("img_17", group="lizard", why="step 3 of Thompson"),))
     id      group   why
@@ -58,6 +65,7 @@ class Batch(Sequence[Request]):
     """
 
     requests: tuple[Request, ...]
+    trouble: str = ""
 
     def __len__(self) -> int:
         return len(self.requests)
@@ -74,7 +82,7 @@ class Batch(Sequence[Request]):
 
     def __repr__(self) -> str:
         if not self.requests:
-            return "<Batch: nothing left to ask>"
+            return f"<Batch: {self.trouble or 'no items'}>"
         names = ("id", "group", "why")
         return str(Table({name: [getattr(r, name) for r in self.requests] for name in names}))
 

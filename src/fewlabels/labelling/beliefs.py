@@ -76,11 +76,10 @@ class Beliefs:
 
     @property
     def prior(self) -> Prepared:
-        """The prior prepared for the assessment's own cells and for all who drew items, when it is first needed."""
-        subject, drawn = self._journal.subject, self._journal.ledger.drawn
+        """The prior prepared for the assessment's own cells and for all who drew labelled items."""
+        subject, askers = self._journal.subject, tuple(self._journal.ledger.askers())
         if self._subject is not subject:
             self._begin()
-        askers = (*drawn.askers, *([subject.name] if drawn.step else [])) if drawn.elsewhere else ()
         if askers not in self._priors:
             self._priors = {askers: self._journal.prepared(subject.cells)}
         return self._priors[askers]

@@ -36,8 +36,10 @@ _SHARE = 50  # and one in so many of all events
 _NOTHING = Mark(0, b"")  # of the assessment's own log
 
 
-def catch_up(ledger: Ledger, store: Store, name: str) -> None:
+def catch_up(ledger: Ledger, store: Store, name: str, *, keeps: bool = True) -> None:
     """Read what is new in a log; from its checkpoint if nothing was read yet, which is kept up to date.
+
+    A ledger that reads other labels than the assessment itself does not keep one, which the assessment could not use.
 
     >>> import fewlabels as fl
     >>> from fewlabels.labelling.ledger import Ledger
@@ -52,7 +54,8 @@ def catch_up(ledger: Ledger, store: Store, name: str) -> None:
     """
     if ledger.seen or not _from_checkpoint(ledger, store, name):
         ledger.read(store.shared(name, ledger.seen))
-    keep(ledger, store, name)
+    if keeps:
+        keep(ledger, store, name)
 
 
 def keep(ledger: Ledger, store: Store, name: str) -> None:
@@ -155,7 +158,7 @@ def _restored(ledger: Ledger, kept: _Kept) -> bool:
     ledger.held = {who: dict(zip(items, times, strict=True)) for who, items, times in _get(columns, texts, "held")}
     ledger.lost = {who: set(items) for who, items, _ in _get(columns, texts, "lost")}
     ledger.disputed = dict(zip(columns["disputed"].tolist(), to_times(columns["disputed_at"]), strict=True))
-    ledger.queue = columns["queue"].tolist()
+    ledger.line_up(columns["queue"].tolist())
     ledger.changes, ledger.drawn.step, ledger.drawn.turn = about["numbers"]
     ledger.drawn.last = None if about["last_step"] is None else (about["last_step"][0], about["last_step"][1])
     ledger.skips, ledger.decisions = dict(about["skips"]), dict(about["decisions"])

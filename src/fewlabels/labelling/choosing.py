@@ -9,6 +9,7 @@ import numpy as np
 
 from fewlabels.labelling.drawn import GOLD
 from fewlabels.labelling.next_items import choose
+from fewlabels.labelling.notes import KNOWN
 from fewlabels.store import Event
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class Chooser:
     def _drawn_too(self, ledger: Ledger, item: int, step: int) -> list[Event]:
         """The events for an item that was drawn, and is handed to nobody: a request that ends at once."""
         asker, name = ledger.votes[item].asker, self._stock.id(item)
-        who = "known" if asker is None else f"known from {asker!r}"
+        who = KNOWN if asker is None else f"{KNOWN} from {asker!r}"
         return [Event("request", name, step=step, note=who), Event("expire", name, note=who)]
 
     def _new_items(self, ledger: Ledger, n: int, slack: float) -> dict[int, int]:

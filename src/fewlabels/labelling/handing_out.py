@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from fewlabels.errors import StoreError
 from fewlabels.labelling.batch import Batch, Request
 from fewlabels.labelling.drawn import GOLD
 from fewlabels.policies.anchors import is_anchor
@@ -54,18 +55,24 @@ class Requests:
             return self._hand_out(page, n, annotator, again=again, slack=slack)
 
     def tell_and_ask(self, sent: Sent, n: int, annotator: Who, slack: float) -> tuple[int, Batch]:
-        """Take answers, and hand out n items in the same transaction: the choice knows the answers already."""
+        """Take answers, and hand out n items in the same transaction: the choice knows the answers already.
+
+        Where items stay in a table, the answers are taken first, since no answer may wait for a table. If that cannot
+        be read, the batch has its `trouble` instead of items.
+        """
+        if self._journal.subject.pool.reserve is not None:
+            taken = self._answers.take(sent)
+            try:
+                return taken, self.ask(n, annotator, again=True, slack=slack)
+            except StoreError as error:
+                return taken, Batch((), str(error))
         items = self._answers.positions(sent)
-
-        def taken_and_asked() -> tuple[int, Batch]:
-            if self._chooser.is_slow:
-                with self._journal.looking():
-                    self._chooser.prepare(slack)
-            with self._journal.writing() as page:
-                page.ledger.read(self._answers.write(sent, items, page))
-                return len(sent.events), self._hand_out(page, n, annotator, again=True, slack=slack)
-
-        return self._stock.stocked(n, taken_and_asked)
+        if self._chooser.is_slow:
+            with self._journal.looking():
+                self._chooser.prepare(slack)
+        with self._journal.writing() as page:
+            page.ledger.read(self._answers.write(sent, items, page))
+            return len(sent.events), self._hand_out(page, n, annotator, again=True, slack=slack)
 
     def held(self, annotator: Who = None) -> Batch:
         """The open requests of one person, or of everybody, oldest first."""
@@ -94,7 +101,7 @@ class Requests:
         times = [event.at for event in page.log.append(new)]
         asked = [
             self._request(page.ledger, item, step, annotator, at, content)
-            for (item, step), at, content in zip(steps.items(), times, self._stock.contents([*steps]), strict=True)
+            for (item, step), at, content in zip(steps.items(), times, self._stock.handed([*steps]), strict=True)
         ]
         return Batch((*held, *asked))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from fewlabels.errors import LabelError
@@ -12,7 +12,7 @@ from fewlabels.labelling.twin import twin
 from fewlabels.store import UnsureError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from fewlabels.cells import Cells
     from fewlabels.io.tables import Named
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fewlabels.labelling.subject import Subject
     from fewlabels.pool import Pool
     from fewlabels.priors import Prepared
+    from fewlabels.rectified import Sample
     from fewlabels.store import Event, Store, Transaction
 
 
@@ -68,6 +69,7 @@ class Journal:
         self.unsure: list[Event] = []
         """Events of which it cannot be said whether they are in the log: the connection was lost."""
         self._lock = threading.RLock()
+        self._sample: tuple[Ledger, int, Sample] | None = None
 
     def snapshot(self) -> Self:
         """Return the journal as it is now: it reads nothing more."""
@@ -93,15 +95,19 @@ class Journal:
         """Bring the ledger up to date. If somebody else has named items since, the pool is read again."""
         if self.is_snapshot:
             return
-        subject = self.subject
         try:
-            catch_up(self.ledger, self.store, subject.name)
+            catch_up(self.ledger, self.store, self.subject.name)
         except LabelError:
-            stored = None if subject.pool.reserve is None else self.store.pool(subject.whole.fingerprint)
-            if stored is None or stored.rows == subject.whole.rows:
+            if not self._took_named():
                 raise
-            self._use(stored)
-            catch_up(self.ledger, self.store, subject.name)
+            catch_up(self.ledger, self.store, self.subject.name)
+
+    def pool_with(self, ids: Iterable[object]) -> Pool:
+        """The pool in which items are looked up. If one is unknown, somebody else may have named it since."""
+        with self._lock:
+            if not self.is_snapshot and not self.subject.pool.has(ids).all():
+                self._took_named()
+            return self.subject.pool
 
     def history(self) -> list[Event]:
         """What happened to the items of the pool, in this assessment and in all others of the same pool, in order."""
@@ -116,6 +122,16 @@ class Journal:
         """The prior prepared for cells of the groups of asking, and for the groups of others who drew items so far."""
         return self.subject.prepared(cells, self.ledger)
 
+    def sample(self) -> Sample:
+        """The items asked for, in the order of the steps, and which of them were drawn at random from all.
+
+        For those who hold the lock. It is kept until there are new events: a log of 100,000 labels takes a while.
+        """
+        kept, ledger = self._sample, self.ledger
+        if kept is None or kept[0] is not ledger or kept[1] != ledger.events:
+            self._sample = kept = ledger, ledger.events, self.subject.sample(ledger)
+        return kept[2]
+
     # --- writing
 
     @contextmanager
@@ -125,28 +141,53 @@ class Journal:
         with self._lock:
             if not self.ledger.seen or self.ledger.grows:
                 self._catch_up()
-            subject, ledger = self.subject, self.ledger
-            kept, log = ledger.seq, None
+            kept, log = self.ledger.seq, None
             try:
-                with self.store.transaction(subject.name, seen=ledger.seen) as log, subject.askers.within(log):
-                    ledger.read(log.events)
+                with ExitStack() as stack:
+                    log = self._begin(stack)
+                    subject, ledger = self.subject, self.ledger
                     kept = ledger.seq
                     yield Page(log, ledger)
             except BaseException as error:
                 if isinstance(error, UnsureError):
                     self.unsure = [] if log is None else log.added
-                if ledger.seq > kept:  # it has read events that are not in the log: read the log anew
-                    self.ledger = subject.new_ledger()
+                if self.ledger.seq > kept:  # it has read events that are not in the log: read the log anew
+                    self.ledger = self.subject.new_ledger()
                 raise
             ledger.read(log.added[ledger.seq - kept :])
             self.unsure = []
             keep(ledger, self.store, subject.name)
+
+    def _begin(self, stack: ExitStack) -> Transaction:
+        """Begin to write, and read what is new. If somebody has named items meanwhile, begin once more with these."""
+        subject, ledger = self.subject, self.ledger
+        try:
+            with ExitStack() as opened:
+                log = opened.enter_context(self.store.transaction(subject.name, seen=ledger.seen))
+                opened.enter_context(subject.askers.within(log))
+                ledger.read(log.events)
+                stack.push(opened.pop_all())
+                return log
+        except LabelError:
+            if not self._took_named():
+                raise
+        self._catch_up()
+        return self._begin(stack)
 
     def grow(self, named: Named) -> None:
         """Store items of a table that are to be named, and take the pool with them."""
         grown = self.store.grow_pool(self.subject.whole.fingerprint, named.added_to)
         with self._lock:
             self._use(grown)
+
+    def _took_named(self) -> bool:
+        """Take the pool with the items that others have named since it was read; whether there are any."""
+        whole = self.subject.whole
+        stored = None if whole.reserve is None else self.store.pool(whole.fingerprint)
+        if stored is None or stored.rows == whole.rows:
+            return False
+        self._use(stored)
+        return True
 
     def _use(self, stored: Pool) -> None:
         """Take the pool as it is stored now, and read the log anew when it is needed."""

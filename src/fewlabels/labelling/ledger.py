@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # The parts that change as the log is read, and those that have a part for each person.
 _CHANGING = {"true", "pending", "asked", "strange", "withdrawn", "counts", "waiting", "room", "seen", "disputed"}
-_CHANGING |= {"skips", "decisions", "shared", "queue", "_passed", "votes", "drawn"}
+_CHANGING |= {"skips", "decisions", "shared", "queue", "_last", "_passed", "votes", "drawn"}
 _BY_PERSON = ("held", "answered", "lost")
 
 
@@ -102,8 +102,9 @@ class Ledger:
         self.shared: set[int] = set()
         """The items that two people or more have answered."""
         self.queue: list[int] = []
-        """Items in the order in which they began to lack votes; some no longer do."""
-        self._passed: dict[Who, int] = {}
+        """Items in the order in which they began to lack votes; some no longer do, and some come again later."""
+        self._last: dict[int, int] = {}  # the place in the queue where each item stands: its last one
+        self._passed: dict[Who, int] = {}  # before this place there is nothing for a person
         self._order, self._starts = _lined_up(pool, cells.asking)
 
     def copy(self) -> Ledger:
@@ -144,6 +145,15 @@ class Ledger:
         """How many labelled items each other assessment has drawn."""
         counts = Counter(name for item, name in self.drawn.elsewhere.items() if self.true[item] >= 0)
         return dict(sorted(counts.items()))
+
+    def askers(self) -> list[str]:
+        """The assessments that drew the labelled items, in the order of their names; empty if no other drew one.
+
+        What was drawn and not answered yet shows nothing, so it does not change how the labels are read.
+        """
+        others = self.labels_elsewhere()
+        own = self.drawn.step > 0 and self.labelled > sum(others.values())
+        return sorted([*others, *([self.name] if own else [])]) if others else []
 
     @property
     def foreign(self) -> NDArray[np.bool_]:
@@ -225,12 +235,19 @@ class Ledger:
         if who in votes.held:
             del votes.held[who]
             del self.held[who][item]
+            self._look_back(who, item)
 
     def _unsay(self, item: int, votes: Votes, who: Who) -> None:
         vote = votes.given.pop(who, None)
         if vote is not None:
             self.skips[who] -= vote.true < 0
             del self.answered[who][item]
+            self._look_back(who, item)
+
+    def _look_back(self, who: Who, item: int) -> None:
+        """Let a person have an item again that they had: it may stand before the place they have come to."""
+        if who in self._passed:
+            self._passed[who] = min(self._passed[who], self._last.get(item, len(self.queue)))
 
     def _undecide(self, votes: Votes) -> None:
         if votes.decided is not None:
@@ -266,8 +283,13 @@ class Ledger:
             lacks = votes.lacks(overlap)
             # The item has left its place in the queue: it is put at the end again.
             if lacks and (not votes.queued or event.kind == "expire"):
-                self.queue.append(item)
+                self.line_up([item])
             votes.queued = lacks
+
+    def line_up(self, items: Sequence[int]) -> None:
+        """Put items that lack votes at the end of the queue."""
+        self._last.update((item, place) for place, item in enumerate(items, len(self.queue)))
+        self.queue.extend(items)
 
     def _place(self, item: int, *, taken: bool, true: int) -> None:
         """Move an item to where its votes put it: labelled (true ≥ 0), otherwise pending if taken, or free."""
@@ -321,18 +343,20 @@ class Ledger:
 
     def lacking(self, who: Who, most: int) -> list[int]:
         """Up to `most` items that lack votes and that this person has not seen, the oldest first."""
-        chosen: dict[int, None] = {}
+        chosen: list[int] = []
         first = None
         for place in range(self._passed.get(who, 0), len(self.queue)):
-            votes = self.votes.get(self.queue[place])
-            if votes is not None and votes.lacks(self._overlap) and not votes.seen_by(who):
+            item = self.queue[place]
+            votes = self.votes.get(item) if self._last[item] == place else None
+            # What was withdrawn, and drawn since by a question whose items do not count here, is not queued here.
+            if votes is not None and votes.queued and votes.lacks(self._overlap) and not votes.seen_by(who):
                 first = place if first is None else first
-                chosen[self.queue[place]] = None
+                chosen.append(item)
                 if len(chosen) == most:
                     break
-        # This person need not see these items later either: if one lacks votes again, it is queued again.
+        # Items before these lack votes again only at a later place, and are this person's again only by `_look_back`.
         self._passed[who] = len(self.queue) if first is None else first
-        return list(chosen)
+        return chosen
 
     def pick(self, group: int, rng: np.random.Generator, taken: AbstractSet[int]) -> int:
         """A free item of a group, uniformly at random, other than those just taken; the group must have one.

@@ -44,6 +44,12 @@ class Dispute:
         The time since which it waits.
     notes
         The note that a person wrote beside their label, for those who did.
+
+    >>> import fewlabels as fl
+    >>> audit = fl.create(None, "pets", fl.read_pool({"predicted": ["cat", "dog"]}))
+    >>> _ = audit.skip(audit.ask(1, annotator="ann").ids, annotator="ann", reason="blurred")
+    >>> [dict(one.skips) for one in audit.disputed()]
+    [{'ann': 'blurred'}]
     """
 
     id: str

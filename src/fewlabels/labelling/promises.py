@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.errors import SpecError
+from fewlabels.errors import Argument, Call, SpecError
+from fewlabels.policies import UniformItems
 from fewlabels.wording import counted
+
+_ANYTIME = Argument("guarantee", "anytime")
 
 if TYPE_CHECKING:
     from fewlabels.labelling.ledger import Ledger
@@ -23,29 +26,37 @@ def check_promise(subject: Subject, ledger: Ledger, metric: Metric, groups: Part
     """
     if not metric.marginal:
         raise SpecError(
-            f"guarantee='anytime' needs a metric that is one share, as Accuracy() is. With {type(metric).__name__}"
-            "() leave the guarantee out."
+            _ANYTIME,
+            f" needs a metric that is one share, such as the accuracy. With the {metric.name} leave the guarantee out.",
         )
     if others := len(ledger.drawn.elsewhere):
         raise SpecError(
-            f"guarantee='anytime' cannot be given: {counted(others, 'item')} of other assessments of this pool "
-            "count here, and the promise needs items that this one has drawn itself. Leave the guarantee out, or "
-            "begin another assessment with stop=Stop(width=..., guarantee='anytime'): it draws its own, and asks "
-            "nobody about items that have a label."
+            _ANYTIME,
+            f" cannot be given: {counted(others, 'item')} of other assessments of this pool count here, and the "
+            "promise needs items that this one has drawn itself. Leave the guarantee out, or begin another assessment "
+            "with ",
+            Call("Stop", (Argument("width", 0.2), _ANYTIME)),
+            ": it draws its own, and asks nobody about items that have a label.",
         )
     if adopted := ledger.adopted:
         raise SpecError(
-            f"guarantee='anytime' cannot be given: {counted(adopted, 'label')} came from elsewhere, for items that "
-            "were not asked for, and the promise needs items drawn at random. Leave the guarantee out, or withdraw "
-            "those labels."
+            _ANYTIME,
+            f" cannot be given: {counted(adopted, 'label')} came from elsewhere, for items that were not asked for, "
+            "and the promise needs items drawn at random. Leave the guarantee out, or withdraw those labels.",
         )
     if subject.spec.strips:
         raise SpecError(
-            "guarantee='anytime' cannot be given: items were asked for in strips of confidence, and the promise "
-            "needs items drawn at random from all. Leave the guarantee out, or begin with policy=UniformItems()."
+            _ANYTIME,
+            " cannot be given: items were asked for in strips of confidence, and the promise needs items drawn at "
+            "random from all. Leave the guarantee out, or begin with ",
+            Argument("policy", UniformItems()),
+            ".",
         )
     if not np.array_equal(groups.group, subject.groups.group) and not subject.is_random_sample(ledger):
         raise SpecError(
-            f"guarantee='anytime' holds in the groups in which items were asked for ({subject.groups.words}). In "
-            "other groups it needs an assessment that asks at random over the pool, with policy=UniformItems()."
+            _ANYTIME,
+            f" holds in the groups in which items were asked for ({subject.groups.words}). In other groups it needs "
+            "an assessment that asks at random over the pool, with ",
+            Argument("policy", UniformItems()),
+            ".",
         )

@@ -1,4 +1,4 @@
-"""The valid labels of a log, read without the parts of its assessment."""
+"""The valid labels of the pool of an assessment, read without the parts of the assessment."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def settled_labels(store: Store, name: str) -> dict[str, str]:
-    """The labels of its pool that are valid now, id to class name; they depend on neither metric nor groups.
+    """The labels of an assessment's pool that are valid now, id to class name.
+
+    They depend on neither metric nor groups, and do not ask which of them count for the assessment's question: people
+    typed them all.
 
     >>> import fewlabels as fl
     >>> from fewlabels.store import Event, Store
@@ -29,7 +32,7 @@ def settled_labels(store: Store, name: str) -> dict[str, str]:
     record, metric = store.open(name), Accuracy()
     pool = store.pool(record.fingerprint)
     ledger = Ledger(pool, metric, metric.cells(pool, whole(pool)), record.spec.get("overlap", 1), name)
-    catch_up(ledger, store, name)
+    catch_up(ledger, store, name, keeps=False)
     items, true = ledger.labels()
     ids = texts_at(pool.ids, items)
     return {item: pool.classes[k] for item, k in zip(ids, true.tolist(), strict=True)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from fewlabels.arrow import column_of
-from fewlabels.errors import InputError, StoreError
+from fewlabels.errors import InputError, PoolChangedError, StoreError
 from fewlabels.io.cards import columns_of_card, opened_card
 from fewlabels.partition import columns_of
 from fewlabels.reserve import RunsLow
@@ -63,9 +63,25 @@ class Stock:
         """What annotators look at, or None, for each of some items."""
         return [next(iter(row.values()), None) for row in self.shown(items)]
 
+    def handed(self, items: Sequence[int]) -> list[Any]:
+        """What annotators look at, or None, for items that are about to be handed out.
+
+        Where they stay in a table, each is compared with it, even if nothing of it is shown; then their names are
+        enough while the table is away.
+        """
+        pool = self._journal.subject.pool
+        if pool.reserve is not None and pool.content is None and len(items):
+            try:
+                self._supply.columns(pool, items, (), self._journal.ledger.next_rows())
+            except PoolChangedError:
+                raise
+            except StoreError:
+                pass
+        return self.contents(items)
+
     def card(self, item: str, columns: Sequence[str] | None = None) -> dict[str, Any]:
         """The parts of an item that an annotator may see, by column: its content, or the columns named."""
-        pool, groups = self._journal.subject.pool, self._journal.subject.groups
+        pool, groups = self._journal.pool_with([item]), self._journal.subject.groups
         position = int(pool.positions([item])[0])
         names = columns if columns is not None else [pool.content] if pool.content is not None else []
         if columns is None and (card := columns_of_card(pool)):
@@ -82,10 +98,9 @@ class Stock:
         pool = self._journal.subject.pool
         if pool.reserve is not None:
             self._supply.check(self._journal.subject.whole)
-        if pool.reserve is not None and pool.content is not None:
             with self._journal.reading() as ledger:
                 soon = ledger.next_rows()[:n]
-            self.shown(soon)  # read now, and not while others wait for the log
+            self.handed(soon)  # read now, and not while others wait for the log
         while True:
             rows = self._journal.subject.pool.rows
             try:

@@ -96,32 +96,33 @@ class Subject:
         return Ledger(self.pool, metric, cells or self.cells, overlap, self.name, self.askers.reads)
 
     def prepared(self, cells: Cells, ledger: Ledger) -> Prepared:
-        """The prior prepared for cells of the groups of asking, and for the groups of others who drew items."""
+        """The prior prepared for cells of the groups of asking, and for the groups of others who drew labelled ones."""
         asked = self.askers.asked(ledger)
         across = self.spec.prior.across(cells, self.spec.target, *asked) if asked else None
         return across or self.spec.prior.on(cells, self.spec.target)
 
     def is_steered(self, ledger: Ledger) -> bool:
         """Whether labels were steered to some groups and speak for the others: then the number over all can be off."""
-        askers = [self.asker, *(self.askers[name] for name in ledger.drawn.askers)]
+        askers = [self.asker, *(self.askers[name] for name in ledger.labels_elsewhere())]
         return self.spec.prior.uses_items and any(asker.steers for asker in askers)
 
     def is_random_sample(self, ledger: Ledger) -> bool:
         """Whether all labels are of items drawn at random from the whole pool, whoever drew them."""
-        drawn_at_random = all(self.askers[name].is_random for name in [self.name, *ledger.drawn.askers])
+        drawn_at_random = all(self.askers[name].is_random for name in [self.name, *ledger.labels_elsewhere()])
         return drawn_at_random and not ledger.adopted
 
     def sample(self, ledger: Ledger) -> Sample:
         """The items asked for, in the order of the steps, and which of them were drawn at random from all."""
         asked = np.flatnonzero(ledger.pending | (ledger.true >= 0))
-        askers, steps, turns = ledger.votes.drawn(asked)
+        names = [self.name, *ledger.drawn.askers]
+        asker, steps, turns = ledger.votes.drawn(asked, names)
         order = np.argsort(turns, kind="stable")
-        items, steps, askers = asked[order], steps[order], askers[order]
+        items, steps, asker = asked[order], steps[order], asker[order]
         true = ledger.true[items]
         right = np.where(true >= 0, (true == self.pool.predicted[items]).astype(float), np.nan)
         random = np.zeros(len(items), dtype=bool)
-        for name in [self.name, *ledger.drawn.askers]:
-            drawn = askers == name
+        for k, name in enumerate(names):
+            drawn = asker == k
             random[drawn] = self.askers[name].at_random(steps[drawn])
         return Sample(items, right, random)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 2_000  # values that are kept in memory, one for each column of an item that was shown
 _EVERY = 1.0  # seconds between two looks at whether files were written again
+_SAME = "\0"  # no column's name: under it an item is remembered that was compared with the table
 _AHEAD = 200  # items that are probably shown next, read in one go: a query takes as long for one as for many
 
 
@@ -93,35 +94,42 @@ class Supply:
     def columns(
         self, pool: Pool, rows: Sequence[int], names: Sequence[str], ahead: Sequence[int] = ()
     ) -> list[dict[str, Any]]:
-        """Some columns of some items; those of items that may be wanted next are read in the same query."""
+        """Some columns of some items; those of items that may be wanted next are read in the same query.
+
+        Without any columns to fetch, the items are still compared with the table, where nothing else tells that it has
+        changed.
+        """
         here = pool.columns.column_names if pool.columns is not None else []
         fetched = [name for name in names if name not in here]
         ids = texts_at(pool.ids, np.array(rows, dtype=np.int64))
         with self._lock:
-            if any((item, name) not in self._seen for item in ids for name in fetched):
+            if any((item, name) not in self._seen for item in ids for name in [*fetched, _SAME]):
                 others = texts_at(pool.ids, np.array(ahead[:_AHEAD], dtype=np.int64))
                 with _plain_errors():
-                    self._fetch(pool, self.table(pool), [*dict.fromkeys([*ids, *others])], fetched)
+                    self._fetch(pool, [*dict.fromkeys([*ids, *others])], fetched)
             found = [{name: self._seen[item, name] for name in fetched} for item in ids]
         return [
             {name: one[name] if name in one else pool.column(name)[row].as_py() for name in names}
             for row, one in zip(rows, found, strict=True)
         ]
 
-    def _fetch(self, pool: Pool, table: RemoteTable, ids: Sequence[str], names: Sequence[str]) -> None:
+    def _fetch(self, pool: Pool, ids: Sequence[str], names: Sequence[str]) -> None:
         """Read columns of items into memory. An item that is gone is a PoolChangedError."""
         from fewlabels.io.tables import STILL, check_items, columns_of, stamp_now
 
         if not self._is_as_read(pool, stamp_now(pool)):
-            check_items(pool, table, ids)
-        known = {row["id"]: row for row in table.content(columns_of(pool), ids, names).to_pylist()}
+            check_items(pool, self.table(pool), ids)
+        known: dict[str, dict[str, Any]] = {item: {} for item in ids}
+        if names:
+            contents = self.table(pool).content(columns_of(pool), ids, names).to_pylist()
+            known = {row["id"]: row for row in contents}
         if gone := [item for item in ids if item not in known]:
             raise PoolChangedError(f"{pool.source} has changed since it was read: item {gone[0]!r} is gone. {STILL}")
         for item in ids:
-            for name in names:
-                self._seen[item, name] = known[item][name]
+            for name in [*names, _SAME]:
+                self._seen[item, name] = known[item].get(name)
                 self._seen.move_to_end((item, name))
-        while len(self._seen) > max(_REMEMBERED, len(ids) * len(names)):
+        while len(self._seen) > max(_REMEMBERED, len(ids) * (len(names) + 1)):
             self._seen.popitem(last=False)
 
     def close(self) -> None:
@@ -141,5 +149,6 @@ def _plain_errors() -> Iterator[None]:
     except (InputError, StoreError) as error:
         raise StoreError(
             f"the items stay in a table, and it cannot be read now: {error} What the labels so far show can be read "
-            "without it."
+            "without it. If it has moved, say where it is now: fewlabels relocate DATABASE PLACE; in Python, "
+            "load(..., pool=read_pool(...))."
         ) from error

@@ -12,7 +12,7 @@ from fewlabels.labelling.votes import Vote, Votes
 from fewlabels.store.chain import microseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -84,15 +84,19 @@ class VoteBook:
         votes = self._warm.get(item)
         return self[item] if votes is None and item in self._row else votes
 
-    def drawn(self, items: NDArray[np.intp]) -> tuple[NDArray[np.object_], NDArray[np.int64], NDArray[np.int64]]:
-        """Who drew each of some items that are not free, at which step and in which turn; what is a column stays one.
+    def drawn(
+        self, items: NDArray[np.intp], askers: Sequence[str]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Which of some assessments drew each of some items that are not free, at which step and in which turn.
+
+        An assessment is its place among `askers`, and −1 stands for any other and for none.
 
         >>> book = VoteBook()
         >>> book[7], book[8] = Votes(), Votes()
         >>> book[7].asker, book[7].step, book[7].turn = "pets", 3, 4
         >>> book.freeze()
-        >>> [column.tolist() for column in book.drawn(np.array([7, 8]))]
-        [['pets', None], [3, 0], [4, 0]]
+        >>> [column.tolist() for column in book.drawn(np.array([7, 8]), ["pets"])]
+        [[0, -1], [3, 0], [4, 0]]
         """
         kept = self._columns["item"]
         row_of = np.full(1 + max(kept.max(initial=0), items.max(initial=0)), -1, dtype=np.int64)
@@ -100,14 +104,16 @@ class VoteBook:
         row_of[[item for item in self._warm if item < len(row_of)]] = -1
         rows = row_of[items]
         frozen = rows >= 0
-        askers, texts = np.empty(len(items), dtype=object), np.array(self._names.texts, dtype=object)
-        steps, turns = np.zeros((2, len(items)), dtype=np.int64)
-        askers[frozen] = texts[self._columns["asker"][rows[frozen]]]
+        place: dict[str | None, int] = {name: k for k, name in enumerate(askers)}
+        by, steps, turns = np.full(len(items), -1), *np.zeros((2, len(items)), dtype=np.int64)
+        # Numbers, and texts only where there are few: a hundred thousand texts take a tenth of a command to compare.
+        number = np.array([place.get(text, -1) for text in self._names.texts])
+        by[frozen] = number[self._columns["asker"][rows[frozen]]]
         steps[frozen], turns[frozen] = (self._columns[name][rows[frozen]] for name in ("step", "turn"))
         warm = [self._warm[item] for item in items[~frozen].tolist()]
-        askers[~frozen] = [votes.asker for votes in warm]
+        by[~frozen] = [place.get(votes.asker, -1) for votes in warm]
         steps[~frozen], turns[~frozen] = [votes.step for votes in warm], [votes.turn for votes in warm]
-        return askers, steps, turns
+        return by, steps, turns
 
     def copy(self) -> VoteBook:
         """A book with the same votes. Columns never change, so both can have them."""

@@ -117,9 +117,16 @@ class Voting:
         rng = np.random.default_rng([self._spec.seed, 0, _NOISE])
         usual, confused = Usual(self._spec.labels_right), self._confused()
         chance = Chance(self._cells, self._prepared(self._cells), self.predicted)
-        confidence = self._pool.confidence
         return impute(
-            self.ballots(ledger), self.predicted, chance, confused, usual, rng, confidence=confidence, **rounds
+            self.ballots(ledger),
+            self.predicted,
+            chance,
+            confused,
+            usual,
+            rng,
+            confidence=self._pool.confidence,
+            count=self._pool.count,
+            **rounds,
         )
 
     def knows_enough(self, ledger: Ledger, slack: float) -> bool:

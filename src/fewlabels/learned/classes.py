@@ -81,8 +81,8 @@ class ClassBelief(TrustBelief):
     def alpha(self) -> NDArray[np.float64]:
         """Counts of the Dirichlet with the mean and total variance of the shares among the items yet to be labelled.
 
-        With d = e_r − E q in each row, Σ_j Var θ_j = Var(Σ w R d) + Σ w² E(1 − R)² Σ_j Var q_j, w its share of the
-        cell's items: R of the rows of a cell go up and down together, q do not.
+        With d = e_r − E q in each row, Σ_j Var θ_j = Var R Σ_j d_j² + E(1 − R)² Σ_j Var q_j. The R of the rows of a
+        cell go up and down together, and so do their q: where it has several, the variance is taken from draws.
         """
         mean, variance = (values[self.part] for values in self.right_moments())
         q, squares = self.mistakes.moments()
@@ -91,21 +91,25 @@ class ClassBelief(TrustBelief):
         items = self._unlabelled if self.target == "pool" else self.rows_size
         items = np.where(self._by_cell(items)[self.cell] > 0, items, self.rows_size)
         weight = items / self._by_cell(items)[self.cell]
-        by_right = self._by_cell(variance * (away**2).sum(axis=1))
         if len(self.cell) > len(self.size):
-            by_right = self._together(weight[:, None] * away)
-        by_mistakes = (variance + (1 - mean) ** 2) * np.maximum(squares - (q**2).sum(axis=1), 0)
-        spread = by_right + self._by_cell(weight**2 * by_mistakes)
+            spread = self._together(weight)
+        else:
+            by_mistakes = (variance + (1 - mean) ** 2) * np.maximum(squares - (q**2).sum(axis=1), 0)
+            spread = self._by_cell(variance * (away**2).sum(axis=1) + by_mistakes)
         theta = self._mixed(q + mean[:, None] * away, items)
         ours = (theta**2).sum(axis=1)
         return np.clip((1 - ours) / np.maximum(spread, 1e-12) - 1, 1e-2, 1e7)[:, None] * theta
 
-    def _together(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Σ_j Var Σ_rows R·times_j of each cell that has several rows, by draws; times has shape (rows, outcomes)."""
+    def _together(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Σ_j Var Σ_rows w θ_j of each cell by draws, for rows with these weights, shape (rows,)."""
         coming = self.free if self.target == "pool" else self.model.strips.size
-        right = self.model.shares(np.random.default_rng(0), _DRAWS, coming)
+        rng = np.random.default_rng(0)
+        right = self.model.shares(rng, _DRAWS, coming)
         right = (right if self.answered is None else right * self.answered)[:, self.part]
-        sums = self._by_cell(np.moveaxis(right[..., None] * times, -2, -1))
+        theta = self.mistakes.draws(rng, _DRAWS)
+        theta *= (1 - right)[..., None]
+        theta[:, np.arange(len(self.right)), self.right] += right
+        sums = self._by_cell(np.moveaxis(theta * weight[:, None], -2, -1))
         return sums.var(axis=0).sum(axis=0)
 
     def rows(self, cells: slice | NDArray[np.intp]) -> ClassBelief:

@@ -1,93 +1,166 @@
 """Which class is the true one where the classifier is wrong: a model of mistakes, learned from those that labels show.
 
-Given that the prediction is wrong, the outcome shares of cell c are q_c ~ Dirichlet(κ m_c), m_cj ∝ e_cj^b, where e_c
-are the shares that the classifier's scores expect among its mistakes there. The posterior of (b, κ) is a weight for
-each point of a small grid; given a point, every cell is conjugate.
+Given that the prediction is wrong, the outcome shares of row c are q_c ~ Dirichlet(κ m_c), m_cj ∝ w_j e_cj^b, where e_c
+are the shares that are expected among its mistakes there, and w_j ~ Gamma(1/σ², 1/σ²) says how much oftener class j is
+missed than expected. The posterior of (b, κ, σ) is a weight for each point of a small grid; given a point, the w are
+nearly independent Gammas, and given these every row is conjugate.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from fewlabels.belief import dirichlet_draws, gamma_draws, with_rest
-from fewlabels.special import gammaln
+from fewlabels.learned.missed import COLUMNS, KAPPAS, Columns, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-# How sharply mistakes follow the scores, and how many mistakes of its own a cell's expectation counts for. Fitted to
-# all labels, b is 1 to 1.2 and κ 60 to 300 on four of six pools; 1.5 to 2 on newsgroups; and 0.2 with κ = 8 on the
-# built-in digits, whose scores say next to nothing about mistakes.
+# How sharply mistakes follow what is expected, and how probable each κ is. Fitted to all labels with scores, b is 1 to
+# 1.2 and κ 60 to 300 on four of six pools; b is 1.5 to 2 on newsgroups; and 0.2 with κ = 8 on the built-in digits,
+# whose scores say next to nothing about mistakes.
 POWERS = np.array([0.0, 0.3, 0.65, 1.0, 1.35, 1.8])
-POWER_PRIOR = np.array([0.05, 0.1, 0.2, 0.35, 0.2, 0.1])
-KAPPAS = np.array([0.5, 2.0, 8.0, 30.0, 100.0, 400.0])
-KAPPA_PRIOR = np.array([0.05, 0.1, 0.2, 0.25, 0.25, 0.15])
-# Without scores all other classes are expected equally, which is seldom near the truth.
-KAPPA_PRIOR_EVEN = np.array([0.2, 0.35, 0.3, 0.1, 0.04, 0.01])
-# A score of 0 does not make an outcome impossible.
+# Without scores it is not known which class is mistaken for which: with `doubted`, b is 0 to 1.1 on most of twenty
+# pools, and κ is 2 to 16. σ is mostly 0 to 0.25, and 0.7 where scores say nothing; without confidences 0.4 to 0.9.
+Known = Literal["scores", "confidences", "predictions"]
+POWER_PRIOR = {
+    "scores": np.array([0.05, 0.1, 0.2, 0.35, 0.2, 0.1]),
+    "confidences": np.array([0.1, 0.25, 0.3, 0.25, 0.07, 0.03]),
+    "predictions": np.array([0.1, 0.25, 0.3, 0.25, 0.07, 0.03]),
+}
+KAPPA_PRIOR = {
+    "scores": np.array([0.05, 0.1, 0.2, 0.25, 0.25, 0.15]),
+    "confidences": np.array([0.05, 0.25, 0.42, 0.22, 0.05, 0.01]),
+    "predictions": np.array([0.05, 0.25, 0.42, 0.22, 0.05, 0.01]),
+}
+COLUMN_PRIOR = {
+    "scores": np.array([0.4, 0.4, 0.2]),
+    "confidences": np.array([0.4, 0.4, 0.2]),
+    "predictions": np.array([0.1, 0.3, 0.6]),
+}
+# An expected share of 0 does not make an outcome impossible.
 _FLOOR = 1e-3
+# A class that is never predicted may still be the true one: without scores it is expected like one with this part of
+# the mean doubt.
+_NEVER = 0.1
 # Points with less of the weight than this are left out.
 _NEGLIGIBLE = 1e-3
+# So far may the log evidence of a power be from the best one, if all classes were missed as often as expected.
+_FAR = 15.0
 
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """The outcome shares that the classifier expects among its mistakes.
+    """The outcome shares that are expected among mistakes, before any label.
 
     Parameters
     ----------
     log_share
-        Logarithm of the expected shares e, −inf where a mistake cannot show an outcome, shape (cells, outcomes).
-    scored
-        Whether these are the classifier's own scores.
+        Logarithm of e for each predicted class (row) and true class (column), −inf where a mistake cannot show a class,
+        shape (classes, classes).
+    merged
+        The outcome that each true class is, for each predicted class, shape (classes, classes).
+    outcomes
+        How many outcomes there are.
+    predicted
+        The predicted class of each row, shape (rows,).
+    known
+        What is known of the items beside their classes: the scores of all classes, a confidence, or neither.
     """
 
     log_share: NDArray[np.float64]
-    scored: bool
+    merged: NDArray[np.int64]
+    outcomes: int
+    predicted: NDArray[np.int64]
+    known: Known
+    _at_powers: dict[float, tuple[NDArray[np.float64], NDArray[np.float64]]] = field(default_factory=dict)
 
     def powered(self, b: float) -> NDArray[np.float64]:
-        """m, the expected shares to the power b, shape (cells, outcomes)."""
-        possible = np.isfinite(self.log_share)
-        power = np.exp(b * np.where(possible, self.log_share, 0.0)) * possible
-        power /= power.sum(axis=1, keepdims=True)
-        return power
+        """m with all w = 1, of each predicted class: e^b, put together to outcomes, shape (classes, outcomes)."""
+        return self._at(b)[0]
 
-    @cached_property
-    def _known_norms(self) -> NDArray[np.float64]:
-        return np.full((len(POWERS), len(self.log_share)), np.nan)
+    def alike(self, b: float) -> NDArray[np.float64]:
+        """How much an outcome moves with the w of its classes, shape (outcomes,): 1 if it is one class.
 
-    def _log_norms(self, cells: NDArray[np.intp]) -> NDArray[np.float64]:
-        """log Σ_j e_j^b at all powers, shape (powers, cells), computed once for each cell that has mistakes."""
-        new = np.unique(cells[np.isnan(self._known_norms[0, cells])])
-        if len(new):
-            possible = np.isfinite(self.log_share[new])
-            finite = np.where(possible, self.log_share[new], 0.0)
-            norms = [(np.exp(b * finite) * possible).sum(axis=1) for b in POWERS.tolist()]
-            self._known_norms[:, new] = np.log(norms)
-        return self._known_norms[:, cells]
+        The w of n equal classes together has a variance of σ²/n. In general it is σ² Σ_j e_j^2b / (Σ_j e_j^b)² over the
+        classes of an outcome, here the mean over rows.
+        """
+        return self._at(b)[1]
+
+    def _at(self, b: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        if b not in self._at_powers:
+            possible = np.isfinite(self.log_share)
+            power = np.exp(b * np.where(possible, self.log_share, 0.0)) * possible
+            power /= np.maximum(power.sum(axis=1, keepdims=True), 1e-300)
+            together, squares = self._merge(power), self._merge(power**2)
+            here = together > 0
+            part = np.divide(squares, together**2, out=np.zeros_like(squares), where=here)
+            self._at_powers[b] = (
+                together,
+                np.where(here.any(axis=0), part.sum(axis=0) / np.maximum(here.sum(axis=0), 1), 1.0),
+            )
+        return self._at_powers[b]
+
+    def _merge(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sums over the classes of each outcome: (classes, classes) to (classes, outcomes)."""
+        if self.outcomes == len(rows) and (self.merged == np.arange(self.outcomes)).all():
+            return rows
+        place = np.arange(len(rows))[:, None] * self.outcomes + self.merged
+        sums = np.bincount(place.ravel(), rows.ravel(), minlength=len(rows) * self.outcomes)
+        return sums.astype(np.float64, copy=False).reshape(len(rows), self.outcomes)
+
+    def _log_prior(self) -> NDArray[np.float64]:
+        """The log prior of each κ and power, shape (κs, powers)."""
+        return np.log(KAPPA_PRIOR[self.known])[:, None] + np.log(POWER_PRIOR[self.known])
 
     def learn(self, counts: NDArray[np.float64]) -> Mistakes:
-        """The posterior after mistakes that showed these outcomes, shape (cells, outcomes).
+        """The posterior after mistakes that showed these outcomes, shape (rows, outcomes).
 
-        The evidence of a point is that of Dirichlet-multinomial counts: Γ(κ)/Γ(κ + n) Π_j Γ(κ m_j + n_j)/Γ(κ m_j).
+        The evidence of a point is that of Dirichlet-multinomial counts, Γ(κ)/Γ(κ + n) Π_j Γ(κ m_j + n_j)/Γ(κ m_j), at
+        the mode of w, times what w adds (Laplace).
         """
-        cell, outcome = np.nonzero(counts)
-        n, total = counts[cell, outcome], counts.sum(axis=1)
-        total = total[total > 0]
-        log_m = POWERS[:, None] * self.log_share[cell, outcome] - self._log_norms(cell)
-        alpha = KAPPAS[:, None, None] * np.exp(log_m)
-        fits = (gammaln(alpha + n) - gammaln(alpha)).sum(axis=-1)
-        fits -= (gammaln(KAPPAS[:, None] + total) - gammaln(KAPPAS)[:, None]).sum(axis=1)[:, None]
-        log_weight = fits + np.log(KAPPA_PRIOR if self.scored else KAPPA_PRIOR_EVEN)[:, None] + np.log(POWER_PRIOR)
+        seen = np.flatnonzero(counts.any(axis=1))
+        shown, rows = Shown.of(counts[seen]), self.predicted[seen]
+        own = np.stack([self.powered(b)[rows[shown.row], shown.outcome] for b in POWERS.tolist()])
+        plain, log_prior = shown.fits(own), self._log_prior()
+        plain += log_prior
+        log_weight = np.full((*plain.shape, len(COLUMNS)), -np.inf)
+        log_weight[..., 0] = plain
+        # Which classes are missed oftener does not save a power that is far off otherwise.
+        some = np.flatnonzero(plain.max(axis=0) > plain.max() - _FAR)
+        powers = POWERS[some].tolist()
+        alike = np.stack([self.alike(b) for b in powers])[:, None]
+        columns = Columns(
+            np.stack([self.powered(b)[rows] for b in powers]), shown, 1 / (COLUMNS[1:, None] ** 2 * alike)
+        )
+        # The κ that fits best is too small as long as classes that stand out have their w at 1; so it is chosen twice.
+        columns.learn(KAPPAS[plain[:, some].argmax(axis=0)][:, None])
+        columns.learn(KAPPAS[(columns.fits() + log_prior[:, some, None]).argmax(axis=0)])
+        log_weight[:, some, 1:] = columns.fits() + columns.added() + log_prior[:, some, None]
+        log_weight += np.log(COLUMN_PRIOR[self.known])
         weight = np.exp(log_weight - log_weight.max())
         weight[weight < _NEGLIGIBLE] = 0.0
-        return Mistakes(self, counts, weight / weight.sum())
+        shape, w = (np.ones((len(POWERS), *columns.w.shape[1:])) for _ in range(2))
+        shape[some], w[some] = columns.shape, columns.w
+        return Mistakes(self, counts, weight / weight.sum(), shape, shape / w)
+
+
+class Point(NamedTuple):
+    """A point of the grid: its weight and κ, m with all w = 1, and the Gammas of w, or None where all are 1.
+
+    Shapes: m (classes, outcomes), shape and rate (outcomes,).
+    """
+
+    weight: float
+    kappa: float
+    m: NDArray[np.float64]
+    shape: NDArray[np.float64] | None
+    rate: NDArray[np.float64] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,117 +170,189 @@ class Mistakes:
     Parameters
     ----------
     expected
-        What the classifier expects.
+        What is expected.
     counts
-        The mistakes that labels showed, shape (cells, outcomes).
+        The mistakes that labels showed, shape (rows, outcomes).
     weight
-        The probability of each point, shape (κs, powers).
+        The probability of each point, shape (κs, powers, σs).
+    shape, rate
+        Of the Gammas of w, two of shape (powers, σs > 0, outcomes).
     named
-        The one outcome of each cell that is told from all others, shape (cells,); None if all are told apart. A
+        The one outcome of each row that is told from all others, shape (rows,); None if all are told apart. A
         Dirichlet whose outcomes are put together is one again, but expected shares have their power before that.
     """
 
     expected: Expected
     counts: NDArray[np.float64]
     weight: NDArray[np.float64]
+    shape: NDArray[np.float64]
+    rate: NDArray[np.float64]
     named: NDArray[np.intp] | None = None
 
-    def _powers(self) -> Iterator[tuple[NDArray[np.float64], list[tuple[float, float]]]]:
-        """m of each power, with the weight and κ of its points."""
-        for b, column in zip(POWERS.tolist(), self.weight.T.tolist(), strict=True):
-            if any(column):
-                m = self.expected.powered(b)
-                m = m if self.named is None else with_rest(m, self.named)
-                yield m, [(weight, kappa) for weight, kappa in zip(column, KAPPAS.tolist(), strict=True) if weight]
+    def _points(self) -> Iterator[list[Point]]:
+        """The points with some weight, those with the same power and σ together."""
+        for k, b in enumerate(POWERS.tolist()):
+            for i in range(len(COLUMNS)):
+                gammas = (None, None) if i == 0 else (self.shape[k, i - 1], self.rate[k, i - 1])
+                each = zip(self.weight[:, k, i].tolist(), KAPPAS.tolist(), strict=True)
+                if points := [(weight, kappa) for weight, kappa in each if weight]:
+                    yield [Point(*point, self.expected.powered(b), *gammas) for point in points]
 
-    def _points(self) -> Iterator[tuple[float, float, NDArray[np.float64]]]:
-        """Weight, κ and m of each point; m is made once for all points of a power."""
-        for m, points in self._powers():
-            yield from ((weight, kappa, m) for weight, kappa in points)
+    def _shares(self, point: Point, w: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """m of each row with these w, (..., outcomes) to (..., rows, outcomes)."""
+        m = point.m[self.expected.predicted]
+        if w is None:
+            return m if self.named is None else with_rest(m, self.named)
+        total = w @ m.T
+        if self.named is None:
+            return w[..., None, :] * m / total[..., None]
+        share = w[..., self.named] * m[np.arange(len(m)), self.named] / total
+        return np.stack([share, 1 - share], axis=-1)
 
     def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """E q, shape (cells, outcomes), and E Σ_j q_j², shape (cells,)."""
+        """E q, shape (rows, outcomes), and E Σ_j q_j², shape (rows,)."""
         total = self.counts.sum(axis=1)
         own, square, counts2 = np.zeros(len(total)), np.zeros(len(total)), (self.counts**2).sum(axis=1)
         mean = np.zeros_like(self.counts)
-        for m, points in self._powers():
+        for points in self._points():
             # E q = (κm + n)/s: the sums over outcomes are needed once for each m.
+            m, moved = self._mode(points[0])
             m2, mn, times = (m**2).sum(axis=1), (m * self.counts).sum(axis=1), np.zeros(len(total))
-            for weight, kappa in points:
+            for weight, kappa, *_ in points:
                 s = kappa + total
                 times += weight * kappa / s
                 own += weight / s
-                squares = (kappa**2 * m2 + 2 * kappa * mn + counts2) / s**2
+                squares = (kappa**2 * (m2 + moved) + 2 * kappa * mn + counts2) / s**2
                 square += weight * (squares + (1 - squares) / (s + 1))
             mean += times[:, None] * m
         return mean + own[:, None] * self.counts, square
 
-    def rows(self, cells: slice | NDArray[np.intp]) -> Mistakes:
-        """The posterior of some cells, with the weights that all of them gave to the points."""
-        part = Expected(self.expected.log_share[cells], self.expected.scored)
-        return Mistakes(part, self.counts[cells], self.weight, None if self.named is None else self.named[cells])
+    def _mode(self, point: Point) -> tuple[NDArray[np.float64], NDArray[np.float64] | float]:
+        """m at the mode of w, shape (rows, outcomes), and Σ_j Var m_j, shape (rows,), by the slope of log w."""
+        if point.shape is None or point.rate is None:
+            return self._shares(point, None), 0.0
+        w, each = point.shape / point.rate, point.m[self.expected.predicted]
+        each = each * w
+        each /= each.sum(axis=1, keepdims=True)
+        variance = each**2 * ((1 - 2 * each) / point.shape + (each**2 / point.shape).sum(axis=1, keepdims=True))
+        if self.named is None:
+            return each, variance.sum(axis=1)
+        return with_rest(each, self.named), 2 * variance[np.arange(len(each)), self.named]
+
+    def rows(self, rows: slice | NDArray[np.intp]) -> Mistakes:
+        """The posterior of some rows, with the weights that all of them gave to the points."""
+        part = replace(self.expected, predicted=self.expected.predicted[rows])
+        return replace(
+            self, expected=part, counts=self.counts[rows], named=None if self.named is None else self.named[rows]
+        )
 
     def single(self, outcomes: NDArray[np.intp]) -> Mistakes:
-        """The posterior of one outcome of each cell, with all others as one more behind it."""
-        return Mistakes(self.expected, with_rest(self.counts, outcomes), self.weight, outcomes)
+        """The posterior of one outcome of each row, with all others as one more behind it."""
+        return replace(self, counts=with_rest(self.counts, outcomes), named=outcomes)
 
     def sums(self, rng: np.random.Generator, items: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Draws of Σ_c items_c q_cj for each outcome j by itself: (n, cells) to (n, outcomes).
+        """Draws of Σ_c items_c q_cj for each outcome j by itself: (n, rows) to (n, outcomes).
 
-        Given a point, cells are independent and the sum has the mean Σ items·E q and the variance Σ items²·Var q. It is
-        drawn from the Gamma that has them: a sum of Gammas is nearly one, and a Dirichlet is Gammas over their sum.
+        Given a point and w, rows are independent and the sum has the mean Σ items·E q and the variance Σ items²·Var q.
+        It is drawn from the Gamma that has them: a sum of Gammas is nearly one, and a Dirichlet is Gammas over their
+        sum.
         """
         drawn = np.empty((len(items), self.counts.shape[1]))
-        for some, q, s in self._chosen(rng, len(items)):
-            variance = items[some] ** 2 @ (q * (1 - q) / (s + 1)[:, None])
-            drawn[some] = gamma_draws(rng, items[some] @ q, variance)
+        for some, point in self._chosen(rng, len(items)):
+            mean, spread, _ = self._summed(rng, point, items[some])
+            drawn[some] = gamma_draws(rng, mean, items[some] ** 2 @ spread)
         return drawn
 
     def tallies(self, rng: np.random.Generator, items: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Draws of how many of these items of each cell show each outcome: (n, cells) to (n, outcomes).
+        """Draws of how many of these items of each row show each outcome: (n, rows) to (n, outcomes).
 
         As `sums`, but of whole items: of k of them, Dirichlet-multinomial, the variance is k(k + s) Var q. What it has
         beyond that of Poisson counts is that of their mean.
         """
         drawn = np.empty((len(items), self.counts.shape[1]))
-        for some, q, s in self._chosen(rng, len(items)):
+        for some, point in self._chosen(rng, len(items)):
             k = items[some].astype(float)
-            mean, one = k @ q, q * (1 - q) / (s + 1)[:, None]
-            variance = k**2 @ one + k @ (one * s[:, None])
+            mean, spread, s = self._summed(rng, point, k)
+            variance = k**2 @ spread + k @ (spread * s[:, None])
             drawn[some] = rng.poisson(gamma_draws(rng, mean, np.maximum(variance - mean, 0.0)))
         return drawn
 
-    def _chosen(
-        self, rng: np.random.Generator, n: int
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]]:
-        """The points of n draws: the draws of each, its E q, shape (cells, outcomes), and its s, shape (cells,)."""
-        points, total = list(self._points()), self.counts.sum(axis=1)
-        point = rng.choice(len(points), size=n, p=[weight for weight, _, _ in points])
-        for k, (_, kappa, m) in enumerate(points):
-            some = np.flatnonzero(point == k)
-            if len(some):
-                s = kappa + total
-                yield some, (kappa * m + self.counts) / s[:, None], s
+    def _chosen(self, rng: np.random.Generator, n: int) -> Iterator[tuple[NDArray[np.intp], Point]]:
+        """The points of n draws, and the draws of each."""
+        points = [point for together in self._points() for point in together]
+        chosen = rng.choice(len(points), size=n, p=[point.weight for point in points])
+        for k in np.unique(chosen).tolist():
+            yield np.flatnonzero(chosen == k), points[k]
+
+    def _summed(
+        self, rng: np.random.Generator, point: Point, items: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Σ_c items_c E q_cj with w drawn for each of (n, rows) items, Var q at the mode of w, and s of each row."""
+        s = point.kappa + self.counts.sum(axis=1)
+        mode, _ = self._mode(point)
+        q = (point.kappa * mode + self.counts) / s[:, None]
+        spread = q * (1 - q) / (s + 1)[:, None]
+        w = self._weights(rng, point, len(items))
+        if w is None:
+            return items @ q, spread, s
+        m = point.m[self.expected.predicted]
+        mean = items / s @ self.counts + w * ((items * (point.kappa / s) / (w @ m.T)) @ m)
+        return mean, spread, s
+
+    def _weights(self, rng: np.random.Generator, point: Point, n: int) -> NDArray[np.float64] | None:
+        """n draws of w at a point, shape (n, outcomes); None where all are 1."""
+        if point.shape is None or point.rate is None:
+            return None
+        drawn: NDArray[np.float64] = rng.standard_gamma(point.shape, size=(n, len(point.shape))) / point.rate
+        return drawn
 
     def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-        """n draws of q, shape (n, cells, outcomes)."""
-        points = list(self._points())
-        times = rng.multinomial(n, [weight for weight, _, _ in points])
-        parts = [
-            dirichlet_draws(rng, kappa * m + self.counts, count)
-            for (_, kappa, m), count in zip(points, times.tolist(), strict=True)
-            if count
-        ]
-        return rng.permutation(np.concatenate(parts))
+        """n draws of q, shape (n, rows, outcomes)."""
+        drawn = np.empty((n, *self.counts.shape))
+        for some, point in self._chosen(rng, n):
+            alpha = point.kappa * self._shares(point, self._weights(rng, point, len(some))) + self.counts
+            if alpha.ndim == 2:
+                drawn[some] = dirichlet_draws(rng, alpha, len(some))
+            else:
+                drawn[some] = dirichlet_draws(rng, alpha.reshape(-1, alpha.shape[-1]), 1)[0].reshape(alpha.shape)
+        return drawn
 
 
-def expected(shares: NDArray[np.float64], even: NDArray[np.float64], *, scored: bool) -> Expected:
-    """Make the expectation from the outcome shares among mistakes and from those of somebody who knows nothing.
+def expected(
+    shares: NDArray[np.float64],
+    merged: NDArray[np.int64],
+    outcomes: int,
+    predicted: NDArray[np.int64],
+    *,
+    possible: int,
+    known: Known,
+) -> Expected:
+    """Make the expectation from shares of true classes among the mistakes of each predicted class.
 
-    Both have shape (cells, outcomes), and need not add up to 1.
+    Those have shape (classes, classes) and need not add up to 1; `possible` is how many of the classes can be true.
     """
-    even = even / even.sum(axis=1, keepdims=True)
-    total = shares.sum(axis=1, keepdims=True)
-    own = np.where(total > 0, shares / np.maximum(total, 1e-300), even)
+    classes = len(shares)
+    can = (np.arange(classes) < possible) & ~np.eye(classes, dtype=bool)
+    even = can / np.maximum(can.sum(axis=1, keepdims=True), 1)
+    own = np.where(can, shares, 0.0)
+    total = own.sum(axis=1, keepdims=True)
+    own = np.where(total > 0, own / np.maximum(total, 1e-300), even)
     with np.errstate(divide="ignore"):
-        return Expected(np.log(np.where(even > 0, (1 - _FLOOR) * own + _FLOOR * even, 0.0)), scored)
+        log_share = np.log(np.where(can, (1 - _FLOOR) * own + _FLOOR * even, 0.0))
+    return Expected(log_share, merged, outcomes, predicted, known)
+
+
+def doubted(
+    predicted: NDArray[np.int32], confidence: NDArray[np.float64] | None, count: NDArray[np.int64] | None, classes: int
+) -> NDArray[np.float64]:
+    """What to expect of mistakes without scores: shape (classes, classes), all rows alike.
+
+    Confusions mostly go both ways, so a class is missed where it is often predicted in doubt: its share is that of
+    Σ (1 − s) over the items that are predicted as it, or without confidences that of these items.
+
+    >>> doubted(np.array([0, 1, 1], np.int32), np.array([0.9, 0.8, 0.9]), None, 2).round(3).tolist()
+    [[0.12, 0.32], [0.12, 0.32]]
+    """
+    doubt = np.ones(len(predicted)) if confidence is None else 1 - confidence
+    sums = np.bincount(predicted, doubt if count is None else doubt * count, minlength=classes)
+    return np.tile(sums + _NEVER * max(float(sums.mean()), 1e-9), (classes, 1))

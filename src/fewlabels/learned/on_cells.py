@@ -11,7 +11,7 @@ from fewlabels.cells import cell_means
 from fewlabels.errors import InputError
 from fewlabels.learned.classes import ClassBelief
 from fewlabels.learned.items import Factors, ItemBelief, LearnedBelief, learn, learn_once, strips
-from fewlabels.learned.mistakes import expected
+from fewlabels.learned.mistakes import doubted, expected
 from fewlabels.learned.models import ModelsBelief, Panel
 from fewlabels.partition import by_columns_alone, items_of, numbered
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fewlabels.belief import Belief, Target
     from fewlabels.cells import Cells, ModelCells
     from fewlabels.learned.items import Strips
-    from fewlabels.learned.mistakes import Expected
+    from fewlabels.learned.mistakes import Expected, Known
     from fewlabels.outcomes import Outcomes
     from fewlabels.partition import Partition
 
@@ -166,13 +166,19 @@ class Rows(NamedTuple):
 def rows_of(cells: Cells, factors: Factors) -> Rows:
     """Make the rows of cells whose outcomes are classes."""
     assert cells.right is not None
-    assert cells.mistaken is not None
+    assert cells.merged is not None
     assert cells.predicted is not None
-    classes = cells.mistaken.shape[1]
+    classes = len(cells.merged)
     used, row = numbered(cells.cell.astype(np.int64) * classes + cells.predicted)
     cell, predicted = used // classes, used % classes
     made = strips(cells.scores, row.astype(np.int32), factors, cells.evidence, cells.partition.count)
-    mistaken = expected(*cells.mistaken[:, predicted], scored=cells.expected is not None)
+    known: Known = "scores"
+    shares = cells.mistaken
+    if shares is None:
+        known = "predictions" if cells.scores is None else "confidences"
+        shares = doubted(cells.predicted, cells.scores, cells.partition.count, classes)
+    possible = classes if cells.silent is None else cells.silent
+    mistaken = expected(shares, cells.merged, len(cells.outcomes), predicted, possible=possible, known=known)
     answered = None if cells.silent is None else (predicted != cells.silent).astype(float)
     items = items_of(row, len(cell), cells.partition.count)
     return Rows(row, cell, cells.right[cell], items, made, mistaken, answered)

@@ -26,6 +26,12 @@ class RightOrWrong(Metric):
         """0 where the prediction is right, 1 where it is wrong, shape (labels,)."""
         return (pool.predicted[items] != true).astype(np.int64)
 
+    def labels_of(
+        self, counts: NDArray[np.float64], cells: Cells
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Right ones, and all."""
+        return cells.total(counts[:, 0]), cells.total(counts.sum(axis=1))
+
 
 @register
 @dataclass(frozen=True)

@@ -60,6 +60,8 @@ class Metric(Part, ABC):
     high_is_bad: ClassVar[bool] = False
     """Whether a high value speaks against the classifier."""
 
+    hit: ClassVar[str] = "right"
+    """What a label is that speaks for a high value, to stand after "12 of 20"; see `labels_of`."""
     folded: ClassVar[bool] = False
     """Whether values are distances, which pile up at 0: an interval with equal tails would always leave 0 out."""
 
@@ -78,7 +80,7 @@ class Metric(Part, ABC):
 
     @property
     def name(self) -> str:
-        """Its name in a sentence.
+        """The metric's name in a sentence.
 
         >>> import fewlabels as fl
         >>> fl.CalibrationError().name, fl.FalsePositiveRate("high risk").name, fl.F1().name
@@ -118,6 +120,15 @@ class Metric(Part, ABC):
         Estimates are made of it. Here it is θ itself: only a mean over classes must know which classes there are.
         """
         return theta
+
+    def labels_of(
+        self, counts: NDArray[np.float64], cells: Cells
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """How many labels a group's value is about, and how many of these are hits, two of shape (groups,): k and n.
+
+        `counts` are labels of shape (cells, outcomes). None if the value is not a share of some of the items.
+        """
+        return None
 
     @property
     def without_number(self) -> str:
@@ -207,7 +218,6 @@ def true_classes(
     k, choices = len(pool.classes), len(pool.choices)
     # No label is the class that stands for no answer.
     even = np.tile(np.where(np.arange(k) < choices, 1 / choices, 0.0), (k, 1))
-    wrong = 1 - np.eye(k)
 
     def by_class(rows: NDArray[np.float64]) -> NDArray[np.float64]:
         place = np.arange(k)[:, None] * len(outcomes) + merged
@@ -232,7 +242,8 @@ def true_classes(
         confidence=None if pool.confidence is None else cell_means(pool.confidence, cell, len(group), pool.count),
         scores=pool.confidence,
         right=shares(np.eye(k)).argmax(axis=1),
-        mistaken=np.stack([by_class((even if pool.profile is None else pool.profile) * wrong), by_class(even * wrong)]),
+        mistaken=None if pool.score_sums is None else pool.profile,
+        merged=merged,
         predicted=pool.predicted,
         silent=k - 1 if pool.unanswered else None,
         evidence=pool.known,

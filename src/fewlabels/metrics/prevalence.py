@@ -71,6 +71,17 @@ class Prevalence(Metric):
         """0 for the class and 1 for the rest."""
         return (true != position_of(self, self.positive, pool)).astype(np.int64)
 
+    @property
+    def hit(self) -> str:  # type: ignore[override]
+        """The class, as people say it of what has it."""
+        return "pass" if self.passes else f"truly {self.positive}"
+
+    def labels_of(
+        self, counts: NDArray[np.float64], cells: Cells
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Those of the class, and all."""
+        return cells.total(counts[:, 0]), cells.total(counts.sum(axis=1))
+
     def value(self, theta: NDArray[np.float64], cells: Cells) -> NDArray[np.float64]:
         """The share of the class: (..., cells, outcomes) to (..., groups)."""
         return cells.total(cells.weight * theta[..., 0])

@@ -117,6 +117,16 @@ class Rate(Metric):
         """How many classes are neither predicted nor among the labels, in no group; 0 with `positive`."""
         return 0 if self.positive is not None else int((~self._seen(counts, cells).any(axis=0)).sum())
 
+    def labels_of(
+        self, counts: NDArray[np.float64], cells: Cells
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """The ratio in labels; None for a mean over classes, and for F1, which is about two kinds of them."""
+        if self.positive is None or (self.ratio.true and self.ratio.predicted):
+            return None
+        own = cells.key == 0
+        kind = counts[:, 0] if self.ratio.true else counts[:, 1] if self.ratio.false else own * counts.sum(axis=1)
+        return cells.total(own * counts[:, 1 if self.ratio.false else 0]), cells.total(kind)
+
     def _counted(self, cells: Cells) -> int:
         """How many outcomes are classes that the ratio is taken of."""
         # No answer is not a class that the mean is over: its precision would be 0, whatever the labels.
@@ -211,6 +221,7 @@ class Recall(Rate):
     ratio: ClassVar[Ratio] = Ratio(hit=1, called=0, true=1, false=0, predicted=0)
     empty: ClassVar[str] = "no item is seen to be of {} so far"
     phrase: ClassVar[str] = "of the items that truly belong to a class, the share that the classifier finds"
+    hit: ClassVar[str] = "found"
 
 
 @register
@@ -243,6 +254,11 @@ class FalsePositiveRate(Rate):
     cli_name: ClassVar[str] = "fpr"
     phrase: ClassVar[str] = "of the items that do not belong to a class, the share that the classifier puts into it"
     high_is_bad: ClassVar[bool] = True
+
+    @property
+    def hit(self) -> str:  # type: ignore[override]
+        """What a label of another class is that was put into this one."""
+        return f"called {self.positive}"
 
 
 @dataclass(frozen=True)

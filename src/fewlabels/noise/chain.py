@@ -76,6 +76,8 @@ class Imputed:
         How unsure the classifier is of each item, shape (items,).
     guess
         The predicted class of each item, shape (items,).
+    count
+        How many items each row of the pool stands for, shape (pool,); None if each is one.
     """
 
     ballots: Ballots
@@ -86,6 +88,7 @@ class Imputed:
     probability: NDArray[np.float64]
     doubt: NDArray[np.float64]
     guess: NDArray[np.int64]
+    count: NDArray[np.int64] | None = None
 
     @property
     def items(self) -> NDArray[np.int64]:
@@ -100,7 +103,7 @@ class Imputed:
 
     @property
     def labels(self) -> NDArray[np.int32]:
-        """Their classes in each round, shape (rounds, labels)."""
+        """The classes of the items that say something about the classifier, in each round, shape (rounds, labels)."""
         return self.true[:, self.ballots.evidence].astype(np.int32)
 
 
@@ -113,6 +116,7 @@ def impute(
     rng: np.random.Generator,
     *,
     confidence: NDArray[np.float64] | None = None,
+    count: NDArray[np.int64] | None = None,
     kept: int = _KEPT,
     burn: int = _BURN,
     chains: int = _CHAINS,
@@ -128,15 +132,17 @@ def impute(
         classes); None if nothing is known.
     confidence
         Of each item of the pool, shape (pool,); None if there is none.
+    count
+        How many items each row of the pool stands for, shape (pool,); None if each is one.
     kept, burn, chains
         The sampler begins `chains` times, and forgets the first `burn` rounds each time.
     """
-    doubt = doubts(confidence, ballots.items)
+    doubt = doubts(confidence, ballots.items, count)
     guess, evidence = predicted[ballots.items], ballots.evidence
     even = even_mistakes(ballots.classes)
     base = even if confused is None else (even + rows_of(confused * (even > 0), even)) / 2
     of_guess = even if confused is None else (even + rows_of(confused.T * (even > 0), even)) / 2
-    begun = starts(ballots, guess, chance, (of_guess, base), usual, doubt, rng, chains)
+    begun = starts(ballots, guess, chance, (of_guess, base), usual, doubt, rng, chains, count)
     own = zip(begun, rng.spawn(chains), _shared(kept, chains), strict=True)
     of_all = [Chain(true, errors, stream, many) for (true, errors), stream, many in own]
     chances = np.zeros(len(predicted))
@@ -153,7 +159,7 @@ def impute(
                 chain.true = pick(chain.rng, weight)
                 chain.errors = chain.errors.drawn(chain.rng, votes_of(ballots, chain.true, doubt, guess), usual)
             if turn >= 0:
-                chain.rounds.append(Round(chain.true, chain.errors, float(right.mean()), weight))
+                chain.rounds.append(Round(chain.true, chain.errors, float(np.average(right, weights=count)), weight))
                 chances += right / kept
     rounds = [one for chain in of_all for one in chain.rounds]
     return Imputed(
@@ -165,6 +171,7 @@ def impute(
         np.mean([one.probability for one in rounds], axis=0),
         doubt,
         guess,
+        count,
     )
 
 
@@ -199,8 +206,12 @@ def votes_of(ballots: Ballots, true: NDArray[np.int64], doubt: NDArray[np.float6
     return Votes(ballots.label != given, ballots.person, given, doubt[ballots.row], given != guess[ballots.row])
 
 
-def doubts(confidence: NDArray[np.float64] | None, items: NDArray[np.int64]) -> NDArray[np.float64]:
+def doubts(
+    confidence: NDArray[np.float64] | None, items: NDArray[np.int64], count: NDArray[np.int64] | None = None
+) -> NDArray[np.float64]:
     """How unsure the classifier is of some items, in standard deviations of the pool, shape (items,); 0 without scores.
+
+    Each row of the pool counts for as many items as it stands for, shape (pool,).
 
     >>> doubts(np.array([0.5, 0.9, 0.9]), np.array([0, 1])).round(2)
     array([ 1.41, -0.71])
@@ -208,5 +219,6 @@ def doubts(confidence: NDArray[np.float64] | None, items: NDArray[np.int64]) -> 
     if confidence is None:
         return np.zeros(len(items))
     x = -logit(np.clip(confidence, _EDGE, 1 - _EDGE))
-    found: NDArray[np.float64] = ((x - x.mean()) / max(float(x.std()), 1e-9))[items]
+    away = x - np.average(x, weights=count)
+    found: NDArray[np.float64] = (away / max(float(np.sqrt(np.average(away**2, weights=count))), 1e-9))[items]
     return found

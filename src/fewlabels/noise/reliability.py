@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ENOUGH, _OTHERS = 10, 0.25
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reliability:
     """What is known about the people who labelled.
 
@@ -52,6 +52,12 @@ class Reliability:
         People who gave one class to all their items although the predictions of many of these are other classes.
     each
         The share of votes that are wrong, each time that the true classes were drawn; `floor` is their mean.
+
+    >>> import fewlabels as fl
+    >>> audit = fl.create(None, "pets", fl.read_pool({"predicted": ["cat", "dog"] * 20}), noisy=True)
+    >>> _ = audit.tell(dict.fromkeys(audit.ask(4, annotator="ann").ids, "cat"), annotator="ann")
+    >>> audit.annotators().people["annotator"]
+    ['ann']
     """
 
     people: Table
@@ -66,6 +72,9 @@ class Reliability:
     contradicted: tuple[str, ...] = ()
     same: tuple[str, ...] = ()
     each: tuple[float, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"{' '.join([self.words, *self.doubts()])}\n\n{self.people}"
 
     @property
     def by_name(self) -> dict[str, str]:

@@ -57,7 +57,7 @@ def worth(imputed: Imputed, predicted: NDArray[np.int64]) -> Worth:
     rest = total - of_people
     # A vote that is wrong and says what was predicted is rarer the more classes there are.
     slip = error / max(ballots.classes - 1, 1)
-    first = float(_moves(imputed.chance, error, slip).mean())
+    first = float(np.average(_moves(imputed.chance, error, slip), weights=imputed.count))
     told = max(len(imputed.items) * first, first)
     right = _at(imputed.probability, predicted[ballots.items])
     moves = np.where(ballots.known >= 0, 0.0, _moves(right, error, slip))

@@ -48,9 +48,10 @@ def starts(
     usual: Usual,
     doubt: NDArray[np.float64],
     rng: np.random.Generator,
-    count: int,
+    times: int,
+    count: NDArray[np.int64] | None = None,
 ) -> list[tuple[NDArray[np.int64], Errors]]:
-    """Classes of the items, shape (items,), and how often people are wrong: `count` times.
+    """Classes of the items, shape (items,), and how often people are wrong, several times.
 
     Parameters
     ----------
@@ -59,20 +60,22 @@ def starts(
     taken_for
         Which classes the classifier, and which people, take for which: expected shares, two of shape (classes,
         classes).
+    count
+        How many items each row of the pool stands for, shape (pool,); None if each is one.
     """
     most, evidence = ballots.majority(), ballots.evidence
     plain = Errors.start(usual, len(ballots.people), ballots.classes)
     if not len(ballots.row):
-        return [(most, plain)] * count
-    spread = _level_prior(chance, rng)
+        return [(most, plain)] * times
+    spread = _level_prior(chance, rng, count)
     # Both as expected: mistakes that the majority shows would speak for the classifier's, since most votes are alone.
     taken = with_none(taken_for[0]), with_none(taken_for[1])
     begun = [(most, plain)]
     for stage in range(_STAGES):
         drawn = chance(ballots.items[evidence], np.array([true[evidence] for true, _ in begun]))
         odds = np.mean([logit(np.clip(draw(rng), _EDGE, 1 - _EDGE)) for draw in drawn], axis=0)
-        many = count if stage == _STAGES - 1 else _FEW
-        begun = _begun(ballots, guess, odds, spread, taken, usual, doubt, rng, many)
+        many = times if stage == _STAGES - 1 else _FEW
+        begun = _begun(ballots, guess, odds, spread, taken, usual, doubt, rng, many, count)
     return begun
 
 
@@ -85,14 +88,16 @@ def _begun(
     usual: Usual,
     doubt: NDArray[np.float64],
     rng: np.random.Generator,
-    count: int,
+    times: int,
+    count: NDArray[np.int64] | None,
 ) -> list[tuple[NDArray[np.int64], Errors]]:
-    """Classes and errors, `count` times, from log-odds of being right that may all be better or worse: (pool,)."""
+    """Classes and errors, several times, from log-odds of being right that may all be better or worse: (pool,)."""
     evidence, (mistakes, slips) = ballots.evidence, taken
     plain = Errors.start(usual, len(ballots.people), ballots.classes)
     grid = GRID[::_EVERY]
     own = np.where(evidence, odds[ballots.items], 0.0)
-    level = logit(np.clip([expit(odds + shift).mean() for shift in _SHIFT], _EDGE, 1 - _EDGE))
+    means = [np.average(expit(odds + shift), weights=count) for shift in _SHIFT]
+    level = logit(np.clip(means, _EDGE, 1 - _EDGE))
     said = [log_of_prediction(guess, expit(own + shift), mistakes) for shift in _SHIFT]
     heard = [log_of_votes(ballots, guess, slips, _alike(plain, m), doubt) for m in grid]
     some = rng.permutation(len(guess))[:_MOST]
@@ -101,7 +106,7 @@ def _begun(
     fits += usual.log_prior_of_level(ballots.person, ballots.majority()[ballots.row])[::_EVERY]
     fits -= ((level - spread[0]) / spread[1])[:, None] ** 2 / 2
     begun = []
-    for place in _spread_out(rng, np.exp(fits - fits.max()).ravel(), count).tolist():
+    for place in _spread_out(rng, np.exp(fits - fits.max()).ravel(), times).tolist():
         s, m = np.unravel_index(place, fits.shape)
         shift = _SHIFT[s] + (rng.random() - 0.5) * (_SHIFT[1] - _SHIFT[0])
         errors = _alike(plain, grid[m] + (rng.random() - 0.5) * (grid[1] - grid[0]))
@@ -121,10 +126,10 @@ def _spread_out(rng: np.random.Generator, weight: NDArray[np.float64], count: in
     return rng.permutation(np.minimum(places, len(weight) - 1))
 
 
-def _level_prior(chance: Chance, rng: np.random.Generator) -> tuple[float, float]:
+def _level_prior(chance: Chance, rng: np.random.Generator, count: NDArray[np.int64] | None) -> tuple[float, float]:
     """Mean and standard deviation of the log-odds of the share right, before any label."""
     (draw,) = chance(np.empty(0, dtype=np.int64), np.empty((1, 0), dtype=np.int64))
-    level = [draw(rng).mean() for _ in range(_PRIOR_DRAWS)]
+    level = [np.average(draw(rng), weights=count) for _ in range(_PRIOR_DRAWS)]
     drawn = logit(np.clip(level, _EDGE, 1 - _EDGE))
     return float(drawn.mean()), max(float(drawn.std(ddof=1)), _LEAST_SPREAD)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from fewlabels.outcomes import Outcomes, no_items
 from fewlabels.policies.step import Queue, anywhere, ask_step
-from fewlabels.rectified import Sample
+from fewlabels.rectified import Binned, Sample
 from fewlabels.tasks import Rewards
 from fewlabels.tasks.snapshot import Snapshot, held
 
@@ -39,6 +39,8 @@ _GROUPS = 10
 _BEYOND = 1 / 3
 # Where there are more cells than this, all confidences of the pool are taken as this many, each the mean of its part.
 _CELLS, _PARTS = 200, 4
+# From so many items on, those are put into bins of confidence that are only looked at together.
+_MANY = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +148,15 @@ class Game:
         if look.drawn is None or self.everything is None:
             return Snapshot(self.spec.task, self.cells, look.belief, rng, draws)
         shown = (self.spec.task, self.cells, look.belief, look.drawn, self.everything)
-        return held(*shown, rng, draws, in_strips=self.spec.strips > 0)
+        return held(*shown, rng, draws, in_strips=self.spec.strips > 0, binned=self._binned)
+
+    @cached_property
+    def _binned(self) -> Binned | None:
+        """All items in bins of confidence, where they are many more than the bins."""
+        everything = self.everything
+        if everything is None or everything.scores is None or len(everything.scores) < _MANY:
+            return None
+        return Binned.of(everything.scores, everything.partition.count)
 
     def truth(self, world: World) -> NDArray[np.float64]:
         """The true values of the groups that readers see."""
@@ -212,8 +222,11 @@ class _Run:
         random: list[bool] = []
         while len(chosen) < wanted:
             anchor, left = anchors.pop() if anchors else False, wanted - len(chosen)
+            only = np.flatnonzero(self.free.room)
             if anchor and plays == 1:
                 items = self._anywhere(1, rng) if self.free.room.any() else []
+            elif plays == 1 and len(only) == 1:  # whatever the rewards are
+                items = [self.free.take(int(only[0]), rng)]
             else:
                 first = spec.asked_first(cells, labels + rewards.waiting)
                 items = ask_step(
@@ -226,7 +239,8 @@ class _Run:
                 items += self._anywhere(more, rng) if anchor else self._more(items, more, rng)
             chosen += items
             random += [anchor] * len(items)
-            np.add.at(rewards.waiting, cells.cell[items], 1)
+            for item in items:
+                rewards.waiting[cells.cell[item]] += 1
         self.tell(chosen)
         if self._drawn:
             self._drawn.append((np.array(chosen, dtype=np.int64), np.array(random, dtype=bool)))

@@ -12,7 +12,7 @@ from fewlabels.checks import number_in, of_kind, whole_number
 from fewlabels.errors import InputError, SpecError
 from fewlabels.labelling.askers import Asker
 from fewlabels.metrics import Accuracy
-from fewlabels.named import groups_from
+from fewlabels.named import check_groups, groups_from
 from fewlabels.outcomes import Outcomes
 from fewlabels.partition import by_predicted, whole
 from fewlabels.planning.asking import Game
@@ -193,6 +193,7 @@ def plan(
         raise InputError(
             "the groups belong to another pool: they have another number of items. Make them from this pool."
         )
+    check_groups(partition)
     spec = Spec(task, partition.recipe, prior, policy or default_policy(task, prior), target, seed, stop or Stop())
     game = first_game(spec, pool, partition, usual=policy is None)
     spec, cells = game.spec, game.cells
@@ -217,8 +218,10 @@ def plan(
     made = _plan(game, goal, at, courses, source, expect)
     if not wrong:
         return made
-    note = f"The plan reckons with labels of which {percent(wrong)} are wrong, as if that were known."
-    return replace(made, sentence=f"{made.sentence} {note}", table=made.table.with_settings(labels_right=1 - wrong))
+    note = f"The plan assumes that {percent(wrong)} of the labels are wrong, and that this is known."
+    table = made.table.with_settings(labels_right=1 - wrong)
+    # Labels that may be wrong make no number exact, however many there are.
+    return replace(made, sentence=f"{made.sentence} {note}", table=table, all_items=False)
 
 
 def first_game(spec: Spec, pool: Pool, partition: Partition, *, usual: bool) -> Game:

@@ -58,11 +58,16 @@ def heard(world: World, wrong: float, classes: int, rng: np.random.Generator) ->
     return replace(world, heard=rng.random(len(world.outcome)) < worth_of_label(world.chance, wrong, classes))
 
 
-def worth_on_average(world: World, wrong: float, classes: int) -> float:
-    """The k of all items together: Σ k v / Σ v, with v = θ(1 − θ) what a right label of each would tell."""
+def worth_on_average(world: World, wrong: float, classes: int, count: NDArray[np.int64] | None = None) -> float:
+    """The k of all items together: Σ k v / Σ v, with v = θ(1 − θ) what a right label of each would tell.
+
+    A row counts for as many items as it stands for, shape (pool,).
+    """
     assert world.chance is not None
     theta = np.clip(world.chance, _EDGE, 1 - _EDGE)
-    return float(np.average(worth_of_label(theta, wrong, classes), weights=theta * (1 - theta)))
+    return float(
+        np.average(worth_of_label(theta, wrong, classes), weights=theta * (1 - theta) * (1 if count is None else count))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,4 +118,4 @@ class Doubtful:
         wrong = float(self.wrong[time])
         if stop.rules.keys() & {"width", "probability"}:
             return heard(world, wrong, self.classes, rng), 1.0
-        return world, worth_on_average(world, wrong, self.classes)
+        return world, worth_on_average(world, wrong, self.classes, self.game.cells.partition.count)

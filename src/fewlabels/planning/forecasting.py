@@ -17,7 +17,8 @@ from fewlabels.planning.watching import Watch, generator, quantile, usual_stop
 from fewlabels.planning.words import AGAIN, BEGIN, End, aim, more_labels, only_these
 from fewlabels.planning.worlds import draw_world
 from fewlabels.priors import Learned
-from fewlabels.stopping import Standing, Stop, standing
+from fewlabels.standing import Standing, standing
+from fewlabels.stopping import Stop
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def forecast(
     >>> pool = fl.read_pool({"predicted": ["a", "b"] * 1000})
     >>> audit = fl.create(None, "pets", pool, stop=Stop(overall=0.1))
     >>> print(forecast(audit, runs=20).words)
-    Probably ... more labels until the interval of the average is at most 10 points wide (80%: ... to ...).
+    Probably ... more labels until the interval of the average is at most 10 points wide: in most simulated worlds ...
     """
     of_kind(audit, Assessment, "The first argument of forecast()")
     game = game_of(audit, task)
@@ -168,7 +169,7 @@ def forecast(
         if progress is not None:
             progress(run + 1, runs)
     found = _forecast(needed, goal, is_set, ahead, _end(items, goal, labels, ahead), game.spec.task)
-    return found if doubtful is None else replace(found, sentence=f"{found.sentence} {AGAIN}")
+    return found if doubtful is None else replace(found, sentence=f"{found.sentence} {AGAIN}", all_items=False)
 
 
 def runs_of_forecast(numbers: int) -> int:
@@ -202,7 +203,7 @@ def game_of(audit: Assessment, task: Task | None = None) -> Game:
     known = spec.task.metric.outcomes(pool, cells, *audit.labelled_items())
     drawn = audit.drawn_from_all() if task is None else None
     everything = None if drawn is None else spec.cells(pool, whole(pool))
-    return Game(spec, cells, known, pool.positions(audit.pending()), drawn, everything, len(audit.anchors()))
+    return Game(spec, cells, known, pool.positions(audit.pending()), drawn, everything, audit.anchored)
 
 
 def _prepared(prior: Prior, game: Game) -> Prepared:

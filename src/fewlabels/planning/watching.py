@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.stopping import Stop, is_reached, lacks, wanted_by
+from fewlabels.standing import lacks
+from fewlabels.stopping import Stop, is_reached, wanted_by
 from fewlabels.tasks.snapshot import Snapshot, promised
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from fewlabels.belief import Belief
     from fewlabels.planning.asking import Game, Look
     from fewlabels.planning.worlds import World
-    from fewlabels.stopping import Standing
+    from fewlabels.standing import Standing
     from fewlabels.tasks import Task
 
 # Draws at a look, and where a rule may be met; fewer, to the last number, where a draw has many numbers. From

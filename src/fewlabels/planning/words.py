@@ -18,13 +18,14 @@ End = Literal["budget", "items", "sight"]
 
 _AIMS = {
     "probability": "the answer is right with probability {}",
-    "width": "no group has an interval wider than {}",
+    "width": "every interval is at most {} wide",
     "overall": "the interval of the average is at most {} wide",
 }
 BEGIN = "begin with the target 'pool'"
 """How to ask about exactly these items; each face names its own option or field instead."""
 AGAIN = "Labels may be wrong here, so that this is less sure. Second votes come on top."
 """What forecasts do not count where labels may be wrong; see docs/noise.md."""
+_FAR = 20  # an end that is so many times the other says that nothing is known
 _WORLD = "A simulated world is one way in which the true labels of all items could be."
 
 
@@ -46,7 +47,7 @@ def aim(stop: Stop, task: Task | None = None) -> str:
 
     >>> from fewlabels.stopping import Stop
     >>> aim(Stop(labels=300, width=0.2, overall=0.1))
-    'no group has an interval wider than 20 points or the interval of the average is at most 10 points wide'
+    'every interval is at most 20 points wide or the interval of the average is at most 10 points wide'
     """
     rules = {name: wanted for name, wanted in stop.rules.items() if name in _AIMS}
     style = Style(task is None or task.metric.in_percent)
@@ -74,24 +75,38 @@ def more_labels(
 
     >>> from fewlabels.stopping import Stop
     >>> more_labels(58, 123, 244, 1.0, Stop(probability=0.95), 1000, "sight")
-    'Probably 120 more labels until the answer is right with probability 95% (80%: 58 to 240).'
+    'Probably 120 more labels until the answer is right with probability 95%: in most simulated worlds 58 to 240.'
+    >>> more_labels(5, 5, math.inf, 0.8, Stop(probability=0.95), 1000, "sight")
+    'Between 5 and more than 1,000 more labels until the answer is right with probability 95%: the labels so far do not
+     tell how many.'
     >>> more_labels(math.inf, math.inf, math.inf, 0.0, Stop(labels=200, probability=0.9), 1, "budget")
     'What is left of the budget (1 label) will probably not be enough: the answer is right with probability 90% by then
-     in 0% of the simulated worlds.'
+     in none of the simulated worlds.'
     """
     if math.isinf(more) and end == "sight":
         return (
             f"Probably more than {counted(most, 'more label')} until {aim(stop, task)}: "
-            f"that many were enough in {percent(share)} of the simulated worlds."
+            f"that many were enough in {_worlds(share)}."
         )
     if math.isinf(more):
         rest = f"of the budget ({counted(most, 'label')})" if end == "budget" else f"to ask ({counted(most, 'item')})"
-        return (
-            f"What is left {rest} will probably not be enough: {aim(stop, task)} by then in {percent(share)} of the "
-            "simulated worlds."
-        )
-    until = f"to more than {most:,}" if math.isinf(high) else f"to {rounded(high):,}"
-    return f"Probably {counted(rounded(more), 'more label')} until {aim(stop, task)} (80%: {rounded(low):,} {until})."
+        return f"What is left {rest} will probably not be enough: {aim(stop, task)} by then in {_worlds(share)}."
+    last = f"more than {most:,}" if math.isinf(high) else f"{rounded(high):,}"
+    if math.isinf(high) and most > _FAR * max(low, 1):
+        goal = f"{aim(stop, task)}: the labels so far do not tell how many."
+        return f"Between {rounded(low):,} and {last} more labels until {goal}"
+    span = f"in most simulated worlds {rounded(low):,} to {last}"
+    return f"Probably {counted(rounded(more), 'more label')} until {aim(stop, task)}: {span}."
+
+
+def _worlds(share: float) -> str:
+    """A share of the simulated worlds.
+
+    >>> _worlds(0), _worlds(0.42)
+    ('none of the simulated worlds', '42% of the simulated worlds')
+    """
+    which = percent(share) if 0 < share < 1 else "all" if share else "none"
+    return f"{which} of the simulated worlds"
 
 
 def recommendation(labels: int, enough: float, honesty: float, stop: Stop, task: Task | None = None) -> str:
@@ -103,7 +118,7 @@ def recommendation(labels: int, enough: float, honesty: float, stop: Stop, task:
      where asking stopped by this rule it was in fact right in 97%.'
     """
     return (
-        f"Recommended: {labels:,} labels. In {percent(enough)} of the simulated worlds {aim(stop, task)} by then, "
+        f"Recommended: {labels:,} labels. In {_worlds(enough)} {aim(stop, task)} by then, "
         f"and where asking stopped by this rule {_fact(stop)} in {percent(honesty)}."
     )
 
@@ -112,7 +127,7 @@ def never(share: float, most: int, stop: Stop, task: Task | None = None, *, all_
     """A warning that none of the budgets tried is enough; not even that of `all_items`."""
     return (
         f"No budget can be recommended: with {f'all {most:,}' if all_items else f'{most:,}'} labels {aim(stop, task)} "
-        f"in {percent(share)} of the simulated worlds. "
+        f"in {_worlds(share)}. "
         "Ask for less (a lower probability, wider intervals, fewer groups), or choose by the table."
     )
 
@@ -133,9 +148,9 @@ def buys(labels: int, row: Mapping[str, float], sought: int, *, share: bool = Tr
     if "found" in row:
         return f"{start}about {sought * row['found']:.1f} of the {sought} groups looked for would be named on average."
     if "verdict" in row:
-        return f"{start}there would be a verdict in {percent(row['verdict'])} of the simulated worlds."
+        return f"{start}there would be a verdict in {_worlds(row['verdict'])}."
     if "right" in row:
-        return f"{start}the answer would be right in {percent(row['right'])} of the simulated worlds."
+        return f"{start}the answer would be right in {_worlds(row['right'])}."
     overall, widest = (Style(share).width(row[name]) for name in ("overall", "widest"))
     return f"{start}the interval of the average would be about {overall} wide, and that of a group at most {widest}."
 

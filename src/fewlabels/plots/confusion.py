@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _MATRIX = 30  # at most this many classes are shown as a matrix
 _WRITTEN = 12  # at most this many leave room for numbers in it
-_PAIRS = 25
 _SHOWN = 0.01  # a smaller share leaves its place empty
 _HALF, _STRONG = 0.5, 0.85  # from this share on, right is a strong colour, on which words can be read
 _LEAST = 1.0  # a mistake that no label showed is listed if it probably affects this many items
@@ -112,8 +111,7 @@ class Confusions(Plot):
     def read(cls, reading: Reading) -> Self:
         """Read the largest mistakes, and where it can be shown the whole matrix by predicted class."""
         audit = reading.audit
-        groups = by_predicted(audit.pool)
-        mistakes = audit.confusions(_PAIRS, groups=groups, level=reading.level, draws=reading.draws)
+        mistakes = reading.mistakes
         pairs = [_pair(row, audit.spec.target) for row in mistakes]
         rows = _matrix(reading) if len(audit.pool.classes) <= _MATRIX else ()
         return cls(reading.level, audit.pool.classes, rows, tuple(pair for pair in pairs if pair.matters))

@@ -107,9 +107,12 @@ class Differences(Plot):
         low, high = min(*ends, -1.4 * self.rope, 0.0), max(*ends, 1.4 * self.rope, 0.0)
         label = f"share right: {shortened(self.a, 30)} − {shortened(self.b, 30)}, points"
         x = in_points(scale(low, high, share=True, label=label, within=(-1.0, 1.0)))
+        entries = [self._entry(row) for row in self.rows]
         keys = [Key(f"{shortened(self.a, 24)} is better", "accent"), Key("not clear, or no difference", "muted")]
         keys.append(Key(f"{shortened(self.b, 24)} is better"))
-        panel = rows_panel([self._entry(row) for row in self.rows], x, keys=tuple(keys), rules=[(0.0, "no difference")])
+        # The words beside a single row say what its colour means.
+        shown = tuple(keys) if len(entries) > 1 else ()
+        panel = rows_panel(entries, x, keys=shown, rules=[(0.0, "no difference")])
         if self.rope:
             words = f"at most {_STYLE.within(self.rope)}, no difference in practice"
             band = Box((-self.rope, self.rope), (0, panel.y.low), words, "muted", 0.25)

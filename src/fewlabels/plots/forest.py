@@ -9,7 +9,6 @@ from fewlabels.findings.measures import HOLLOW
 from fewlabels.plots.drawing.picture import Key, Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot, lacks_values
-from fewlabels.tasks.grounds import support
 from fewlabels.wording import Style, chosen, counted, listed, shortened
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ class Forest(Plot):
             row, name = self.rows[0], self.measure.name
             return f"{name[0].upper()}{name[1:]}: {self._style.spread(row.mean, row.low, row.high)}"
         if len(known) < 2:
-            return self.title
+            return self._unknown(known)
         style, ((low, first), *_, (high, last)) = self._style, known
         begin = f"Best guesses of {self.measure.name} run"
         if len(known) < sum(row.mean is not None for row in self.rows):
@@ -108,9 +107,20 @@ class Forest(Plot):
         ends = f"from {style.value(low)} ({shortened(first, 40)}) to {style.value(high)} ({shortened(last, 40)})"
         return f"{begin} {ends}"
 
+    def _unknown(self, known: Sequence[tuple[float, str]]) -> str:
+        """Say that labels are too few to compare groups, and which group has enough."""
+        if len(self.rows) == 1:
+            return f"Too few labels to know the {self.measure.name}"
+        if not known:
+            return f"No {self.noun} has enough labels yet"
+        ((mean, group),) = known
+        return f"Only {shortened(group, 40)} has enough labels: {self.measure.name} {self._style.value(mean)}"
+
     def _found(self, named: Sequence[Row]) -> str:
         """The groups that were found with their best guesses, beside the average."""
-        each = [f"{shortened(row.group, 30)} {self._style.value(row.mean)}" for row in named[:_NAMED]]
+        # Of a group with too few labels for a number, the sentence gives none either.
+        values = [self._style.value(row.mean) if row.known else "(few labels)" for row in named[:_NAMED]]
+        each = [f"{shortened(row.group, 30)} {value}" for row, value in zip(named, values, strict=False)]
         each += [f"{len(named) - _NAMED:,} more"] if len(named) > _NAMED else []
         words = f"{self.end[0].upper()}{self.end[1:]}: {listed(each)}"
         return words if self.average is None else f"{words}; average {self._style.value(self.average)}"
@@ -140,9 +150,9 @@ class Forest(Plot):
         tip = row_tip(row, self.measure, self.level)
         aside = ""
         if row.mean is not None:
-            shows_right = row.right is not None and row.labelled
-            labels = support(row.labelled, row.right) if shows_right else counted(row.labelled, "label")
-            aside = f"{self._style.spread(row.mean, row.low, row.high)}, {labels}"
+            # As in tables: where labels are too few for a best guess, the range is all that is said.
+            spread = self._style.spread(row.mean, row.low, row.high) if row.known else ""
+            aside = f"{spread or self._style.range(row.low, row.high)}, {row.labels}"
         return Entry(row.group, row.mean, row.low, row.high, tip, tone, row.thin, aside)
 
     def _keys(self) -> tuple[Key, ...]:
@@ -170,4 +180,6 @@ def row_tip(row: Row, measure: Measure, level: float) -> str:
     mean, low, high = (style.value(value, row.low, row.high) for value in (row.mean, row.low, row.high))
     known = f"{counted(row.labelled, 'label')} of {counted(row.n, 'item')}"
     known += f", {row.right:,} right" if row.right is not None and row.labelled else ""
-    return f"{name}: {measure.name} {mean}, {chosen(level)} interval {low} to {high}; {known}"
+    known += f", {row.shown}" if row.shown else ""
+    value = f"{measure.name} {mean}" if row.known else f"too few labels for the {measure.name}"
+    return f"{name}: {value}, {chosen(level)} interval {low} to {high}; {known}"

@@ -9,6 +9,7 @@ from fewlabels.plots.drawing.picture import Key, Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
 from fewlabels.tasks import Best
+from fewlabels.tasks.best_words import is_likely
 from fewlabels.wording import Style, chosen, counted, probability, shortened
 
 if TYPE_CHECKING:
@@ -86,20 +87,25 @@ class Models(Plot):
 
     def caption(self) -> str:
         """Explain how to read the plot."""
+        rather = len(self.named) == 1 and max(row.chance for row in self.rows) > self.rows[0].chance
         return (
             f"Each line contains the share of items that a model has right with probability {chosen(self.level)}; the "
             "dot is its mean. Beside it is the probability that no other model is better; it is at most what the "
-            "first model's record against each rival allows, so these can add up to less than 100%. Point at a row to "
-            "see how far it is behind the first. Lines that overlap can still be told apart: where models agree, what "
-            "is not known is the same for all of them."
+            "first model's record against each rival allows, so these can add up to less than 100%. "
+            + ("The first model loses least on average, though another is more probably the best. " if rather else "")
+            + "Point at a row to see how far it is behind the first. Lines that overlap can still be told apart: where "
+            "models agree, what is not known is the same for all of them."
         )
 
     def finding(self) -> str:
         """The model that is best so far, and how probable that is; nothing if each group has one."""
         if len(self.named) != 1:
             return self.title
-        first = self.rows[0]
-        return f"{shortened(first.name, 40)} is the best so far, with a probability of {probability(first.chance)}"
+        first, *others = self.rows
+        name, sure = shortened(first.name, 40), probability(first.chance)
+        if not is_likely(first.chance, [row.chance for row in others]):
+            return f"It is too early to name the best model; the best guess is {name}, with a probability of {sure}"
+        return f"{name} is the best so far, with a probability of {sure}"
 
     def picture(self) -> Picture:
         """Draw a row for each model."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fewlabels.priors import Prior
     from fewlabels.tasks import Task
 
-ANCHOR, ESTIMATE, ESTIMATE_MANY = 0.1, 0.2, 0.5
+ANCHOR, ESTIMATE, ESTIMATE_MANY = 0.1, 0.2, 0.8
 """The share of steps that draw anchors if neither a policy nor a share is named: where the question is about some of
 the groups, where it is about all of them, and where these are many."""
 _MANY = 30
@@ -53,10 +53,10 @@ def default_anchor(task: Task, prior: Prior, policy: Policy, cells: Cells) -> fl
     """The share of anchors where nobody named one.
 
     `cells` are those in which items are asked for. Where groups are looked for or certified, a tenth of the steps.
-    Where every group is to be estimated, a fifth, or half of them if there are more than thirty groups: then it matters
-    little for the groups where one asks, but much for all items together (docs/learned-prior.md). None where a policy
-    does not steer, where only some of the groups can be asked in, and under priors that let no group learn from the
-    others: these use anchors for nothing.
+    Where every group is to be estimated, a fifth, or four fifths if there are more than thirty groups: then each has
+    few labels, and learns most from those of all the others (docs/learned-prior.md). None where a policy does not
+    steer, where only some of the groups can be asked in, and under priors that let no group learn from the others:
+    these use anchors for nothing.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a", "b"]})

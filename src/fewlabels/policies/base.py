@@ -62,11 +62,11 @@ def best(
     reward: NDArray[np.float64], room: NDArray[np.int64], plays: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """The groups with room that have the largest rewards, best first, equal ones in random order."""
-    open_groups = np.flatnonzero(room > 0)
+    (open_groups,) = (room > 0).nonzero()  # quicker than flatnonzero, and a plan does it ten thousand times
     reward, tie = reward[open_groups], rng.random(len(open_groups))
     if plays == 1 and len(reward) and not np.isnan(most := reward.max()):
-        some = np.flatnonzero(reward == most)
-        return open_groups[some[tie[some].argmin()]][None]
+        (some,) = (reward == most).nonzero()
+        return open_groups[some[tie[some].argmin()] if len(some) > 1 else some[0]][None]
     if _FEW * plays < len(open_groups) and np.isfinite(reward).all():
         # Only those that can be among the best are put in order.
         some = np.flatnonzero(reward >= np.partition(reward, -plays)[-plays])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -46,10 +47,11 @@ class Boundary(Policy):
         kept = rewards.kept
         if kept is None:
             return best(_Border.of(rewards, len(room), plays, rng).worth, room, 1, rng)
-        if self not in kept:
-            kept[self] = _Border.of(rewards, len(room), plays, rng)
-        chosen = best(kept[self].worth, room, 1, rng)
-        kept[self].ask(chosen)
+        border = kept.get(self)
+        if border is None:
+            border = kept[self] = _Border.of(rewards, len(room), plays, rng)
+        chosen = best(border.worth, room, 1, rng)
+        border.ask(chosen)
         return chosen
 
 
@@ -74,6 +76,8 @@ class _Border:
     ) -> None:
         self._value, self._variance, self._drop = value, variance, np.maximum(drop, _LEAST)
         self._members, self._others = members, others
+        self._is_member = np.zeros(len(value), dtype=bool)
+        self._is_member[members] = True
         density = self._density(members, others)
         self.worth: NDArray[np.float64] = np.full(len(value), -np.inf)
         self.worth[members], self.worth[others] = density.max(axis=1), density.max(axis=0)
@@ -101,9 +105,13 @@ class _Border:
         """
         if not len(chosen):
             return
-        ratio = self._variance[chosen] / self._drop[chosen]
-        left = ratio / (ratio + 1)
-        self._variance[chosen] *= left
-        self._drop[chosen] = np.maximum(self._drop[chosen] * left**2, _LEAST)
-        opposite = self._others if chosen[0] in self._members else self._members
-        self.worth[chosen] = self._density(chosen, opposite).max() + np.log(self._drop[chosen])
+        # One number after another: a plan does this ten thousand times, and arrays of one number take longer.
+        g = int(chosen[0])
+        variance, drop = float(self._variance[g]), float(self._drop[g])
+        left = variance / (variance + drop)
+        variance, drop = variance * left, max(drop * left**2, _LEAST)
+        self._variance[g], self._drop[g] = variance, drop
+        opposite = self._others if self._is_member[g] else self._members
+        both = np.maximum(variance + self._variance[opposite], _LEAST)
+        density = -((self._value[g] - self._value[opposite]) ** 2) / (2 * both) - np.log(both) / 2
+        self.worth[g] = density.max() + math.log(drop)

@@ -69,8 +69,8 @@ def ask_step(
 
 def anywhere(room: NDArray[np.int64], rng: np.random.Generator) -> int:
     """A group with probability proportional to its room, so that each free item is equally likely to be taken."""
-    edge = np.cumsum(room)
-    return int(np.searchsorted(edge, rng.integers(edge[-1]), side="right"))
+    edge = room.cumsum()
+    return int(edge.searchsorted(rng.integers(edge[-1]), side="right"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +162,7 @@ class Queue:
         is_back = chosen >= here + count
         stays = np.zeros(count, dtype=bool)
         stays[chosen[~is_back] - here] = True
-        back, front = chosen[is_back], here + np.flatnonzero(~stays)
+        back, front = chosen[is_back], here + (~stays).nonzero()[0]
         self.order[front], self.order[back] = self.order[back], self.order[front]
         self.start[group] += count
         self.room[group] -= count

@@ -27,6 +27,7 @@ from fewlabels.tasks.certify_words import chance
 from fewlabels.wording import Style, percent, probability, shortened
 
 if TYPE_CHECKING:
+    from fewlabels.findings.key_figures import KeyFigure
     from fewlabels.gate import Check
     from fewlabels.report.content import Report
     from fewlabels.tasks.grounds import GroupRow
@@ -60,9 +61,11 @@ def html(report: Report) -> str:
     environment = _environment()
     source = environment.loader
     assert source is not None
-    script = f"{source.get_source(environment, 'report.js')[0].strip()}\n{plots.script().strip()}"
+    own = [source.get_source(environment, name)[0].strip() for name in ("report.js", "taking.js")]
+    script = "\n".join([*own, plots.script().strip()])
     style = f"{plots.stylesheet()}\n{source.get_source(environment, 'report.css')[0].strip()}"
     known = [row for row in report.groups if row.is_known]
+    figures = key_figures(report)
     others = {head: [row for row in report.groups if row.evidence == kind] for kind, head in HEADINGS.items()}
     return environment.get_template("report.html").render(
         report=report,
@@ -78,7 +81,8 @@ def html(report: Report) -> str:
         said=report.answer.settings.get("verdict") if report.labels.labelled else None,
         checks=[_checked(check) for check in report.checks],
         place={row.group: place(row, len(report.groups)) for row in report.groups},
-        key_figures=key_figures(report),
+        key_figures=figures,
+        remarked=_remarks(report, figures),
         classes=None if report.classes is None else readable_classes(report.classes.classes),
         averages=None if report.classes is None else readable_averages(report.classes.averages),
         fairness={} if report.fairness is None else readable_fairness(report.fairness.groups),
@@ -108,6 +112,18 @@ def _drawings(report: Report) -> dict[str, Any]:
     drawn = [(plot, Markup(plots.figure(plot))) for plot in report.plots.values()]  # noqa: S704
     first = [one for one in drawn if one[0].name == report.main_plot]
     return {"main": first[0] if first else None, "drawings": [one for one in drawn if one not in first]}
+
+
+def _remarks(report: Report, figures: list[KeyFigure]) -> list[tuple[str, str]]:
+    """What is to be said about key figures, beyond their range, and is not among the doubts."""
+    remarks = []
+    for figure in figures:
+        words = figure.about.partition("; ")[2]
+        if not words or any(words in doubt for doubt in report.doubts):
+            continue
+        corrected = words == report.overall.rests and not report.overall.doubt
+        remarks.append((figure.name, f"{words}, and the number is corrected by these" if corrected else words))
+    return remarks
 
 
 def _kept(value: str) -> Markup:

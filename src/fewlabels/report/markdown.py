@@ -146,7 +146,7 @@ def _mistakes(report: Report) -> list[str]:
         (m.id, m.predicted, NONE if m.confidence is None else percent(m.confidence), m.label, m.text or "")
         for m in report.mistakes
     ]
-    return ["## Some of its mistakes", _table(("item", "it says", "how sure", "true class", "content"), rows)]
+    return ["## Some of its mistakes", _table(("item", "predicted", "confidence", "true class", "content"), rows)]
 
 
 def _learned(report: Report) -> list[str]:

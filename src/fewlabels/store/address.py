@@ -38,6 +38,8 @@ def url_of(address: str | os.PathLike[str] | None) -> URL:
             ) from None
         if "://" not in text and Path(text).is_dir():
             raise StoreError(f"{text} is a folder. Name a file in it, as in '{Path(text) / 'audit.db'}'.") from None
+        if text.strip() and not set(text) & set(":@=?"):
+            raise StoreError(f"{text!r} is not the name of a database, which ends in .db. {_ADDRESSES}") from None
         # Not shown and not chained: the address may contain a password.
         raise StoreError(f"the address of the database cannot be understood. {_ADDRESSES}") from None
     driver = {

@@ -19,7 +19,7 @@ from fewlabels.pool import Pool
 from fewlabels.reserve import Reserve
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
 MAGIC = b"fewlabels pool 3\n"
 _ABOUT = b"fewlabels"
@@ -60,8 +60,11 @@ def pack_units(pool: Pool) -> bytes:
     return _framed(units) + pack_named(pool, 0)
 
 
-def pack_named(pool: Pool, after: int) -> bytes:
-    """Pack the items that are named after the first `after` ones, and how far all of them are."""
+def pack_named(pool: Pool, after: int, *, moved: bool = False) -> bytes:
+    """Pack the items that are named after the first `after` ones, and how far all of them are.
+
+    With `moved` it also has where the table is found from now on.
+    """
     reserve = pool.reserve
     assert reserve is not None
     columns: dict[str, Any] = {
@@ -71,7 +74,9 @@ def pack_named(pool: Pool, after: int) -> bytes:
     }
     if reserve.said is not None:
         columns["said"] = column_of(reserve.said[after:])
-    return _framed(pa.table(columns), pa.table({"reach": column_of(reserve.reach)}))
+    about = {_ABOUT: json.dumps({"table": reserve.table})} if moved else None
+    named = pa.table(columns).replace_schema_metadata(about)
+    return _framed(named, pa.table({"reach": column_of(reserve.reach)}))
 
 
 def unpack_pieces(data: bytes) -> Pool | None:
@@ -90,8 +95,15 @@ def unpack_pieces(data: bytes) -> Pool | None:
         key=numbers_of(rows["key"]),
         said=numbers_of(rows["said"]) if "said" in rows.column_names else None,
         reach=numbers_of(named[-1][1]["reach"]),
+        table=_last_place(pool.reserve.table, [part for part, _ in named]),
     )
     return pool.with_rows(ids, reserve)
+
+
+def _last_place(first: Mapping[str, Any], named: Sequence[pa.Table]) -> Mapping[str, Any]:
+    """Where the table was found last: it may have moved since the pool was made."""
+    moved = [about for part in named if (about := (part.schema.metadata or {}).get(_ABOUT))]
+    return dict(json.loads(moved[-1])["table"]) if moved else first
 
 
 def _of_units(units: pa.Table) -> Pool:

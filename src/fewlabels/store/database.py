@@ -91,7 +91,7 @@ class Database:
     @contextmanager
     def writing(self, patience: float | None = None) -> Iterator[Connection]:
         """A connection that may write; see the class for who has to wait, and `patience` for how long, in seconds."""
-        with self._plain_errors(), self._turn(self.is_sqlite), self._engine.connect() as connection:
+        with self._plain_errors(), self._turn(self.is_sqlite, patience), self._engine.connect() as connection:
             connection.execution_options(fewlabels_begin="BEGIN IMMEDIATE")
             with _patient(connection, patience), connection.begin():
                 if patience is not None and not self.is_sqlite:
@@ -165,8 +165,11 @@ class Database:
         self._closing()
 
     @contextmanager
-    def _turn(self, needed: bool) -> Iterator[None]:
-        """Make the threads of this process take turns where needed: SQLite would poll, or has one connection."""
+    def _turn(self, needed: bool, patience: float | None = None) -> Iterator[None]:
+        """Make the threads of this process take turns where needed: SQLite would poll, or has one connection.
+
+        `patience` is how long to wait for the others, in seconds, if not as long as for any lock.
+        """
         if self.is_closed:
             raise StoreError(f"the database {self.shown} was closed. Load the assessment again.")
         if os.getpid() != self._pid:
@@ -180,8 +183,9 @@ class Database:
             return
         if self._holder == threading.get_ident():
             raise StoreError(f"this thread already has an open transaction on {self.shown}. End it first.")
-        if not self._lock.acquire(timeout=_WAIT):
-            raise StoreError(f"another thread has kept {self.shown} locked for {_WAIT} s. Try again.")
+        seconds = _WAIT if patience is None else patience
+        if not self._lock.acquire(timeout=seconds):
+            raise StoreError(f"another thread has kept {self.shown} locked for {seconds:g} s. Try again.")
         self._holder = threading.get_ident()
         try:
             yield

@@ -19,9 +19,10 @@ from fewlabels.store.database import Database
 from fewlabels.store.pools import keep_named, keep_pool
 from fewlabels.store.reading import Reading
 from fewlabels.store.rows import check_new_name, has_event
-from fewlabels.store.schema import assessments, checkpoints, heads
+from fewlabels.store.schema import assessments, checkpoints, heads, pool_parts, pools
 from fewlabels.store.transaction import Transaction, UnsureError
 from fewlabels.table import Table
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     import os
@@ -86,6 +87,27 @@ class Store(Reading):
             first = founded(name, str(row["spec"]), pool.fingerprint, row["created_at"])
             connection.execute(heads.insert().values(assessment=name, first=first, seq=0, hash=first))
 
+    def remove(self, name: str) -> None:
+        """Remove an assessment in whose log nothing has happened yet, and its pool if no other one is about it.
+
+        What people were asked or have answered is never removed: then it is a StoreError, and nothing is changed.
+        """
+        with self.database.writing() as connection:
+            self.database.lock_all(connection)
+            fingerprint = self.defined(connection, name).fingerprint
+            if events := self.ends(connection, name)[1].seq:
+                raise StoreError(
+                    f"{name!r} cannot be removed: its log has {counted(events, 'event')}, and what people were asked "
+                    "or have answered is never deleted. Begin another one; the labels count there too."
+                )
+            for table in (checkpoints, heads):
+                connection.execute(table.delete().where(table.c.assessment == name))
+            connection.execute(assessments.delete().where(assessments.c.name == name))
+            used = sa.select(assessments.c.name).where(assessments.c.fingerprint == fingerprint)
+            if connection.scalar(used) is None:
+                for part in (pool_parts, pools):
+                    connection.execute(part.delete().where(part.c.fingerprint == fingerprint))
+
     def open(self, name: str) -> Definition:
         """The definition of an assessment; it is checked against the first link of its log."""
         with self.database.reading() as connection:
@@ -107,7 +129,7 @@ class Store(Reading):
             return self.pool_in(connection, fingerprint)
 
     def grow_pool(self, fingerprint: str, grow: Callable[[Pool], Pool]) -> Pool:
-        """Name more items of a stored pool, whose rows are only added; returns the pool with them.
+        """Name more items of a stored pool, whose rows are only added, or say where its table is; returns that pool.
 
         `grow` gets the pool as it is stored now: somebody else may have named items in the meantime.
         """
@@ -153,7 +175,10 @@ class Store(Reading):
         return Table({column: [getattr(event, column) for event in rows] for column in _LOG})
 
     def labels(self, name: str) -> dict[str, str]:
-        """The labels of an assessment that are valid now, id to class name, even if its parts are missing."""
+        """The labels of an assessment's pool that are valid now, id to class name, even if its parts are missing.
+
+        They are all that people gave, for whichever question; `Assessment.labels` has those that count for its own.
+        """
         from fewlabels.labelling.settled import settled_labels
 
         return settled_labels(self, name)

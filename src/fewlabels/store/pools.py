@@ -38,11 +38,12 @@ def stored_pool(connection: Connection, fingerprint: str) -> Pool:
 
 
 def keep_named(connection: Connection, before: Pool, after: Pool) -> None:
-    """Store the items that were named since."""
+    """Store the items that were named since, and where the table is, if that is another place."""
     assert after.reserve is not None and before.reserve is not None  # noqa: PT018
-    if after.rows > before.rows or not np.array_equal(after.reserve.reach, before.reserve.reach):
+    moved = after.reserve.table != before.reserve.table
+    if moved or after.rows > before.rows or not np.array_equal(after.reserve.reach, before.reserve.reach):
         last = sa.select(sa.func.max(pool_parts.c.part)).where(pool_parts.c.fingerprint == before.fingerprint)
-        data = pack_named(after, before.rows - before.units)
+        data = pack_named(after, before.rows - before.units, moved=moved)
         _add_parts(connection, before.fingerprint, data, int(connection.scalar(last) or 0) + 1)
 
 

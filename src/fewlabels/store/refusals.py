@@ -21,7 +21,7 @@ _CONNECT = "Check that the server runs and that host, port, user, password and d
 
 # SQLite's primary result codes: https://www.sqlite.org/rescode.html
 _SQLITE = {
-    sqlite3.SQLITE_NOTADB: "The file is not a database: choose another name.",
+    sqlite3.SQLITE_NOTADB: "Choose another name; if it was a database of fewlabels, restore it from a backup.",
     sqlite3.SQLITE_CORRUPT: f"The file is damaged. {RESTORE}",
     sqlite3.SQLITE_IOERR: "The disk, or the network drive, failed to read or write. Nothing of this call counts as "
     "saved: check that the disk is connected, healthy and not full, and repeat the call. Then run: fewlabels verify",

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 # Models that differ on few items are told apart by asking about all of these, and by lot the last of them would come
 # late. So with more labels than this those that are worth most are preferred the more, up to this power.
 _SHARP, _SHARPEST = 10, 5.0
+# The share of labels that are drawn at random where the leader and a rival differ. The belief prefers items of which it
+# is unsure; where it is sure and wrong, nothing else would tell. It grows to that until there are so many labels.
+BY_LOT, _GROWN = 0.25, 50
 
 
 @register
@@ -36,11 +39,14 @@ _SHARP, _SHARPEST = 10, 5.0
 class Best(ModelsTask):
     """Which model is right most often, over the pool or in each group?
 
-    The answer is the model with the highest mean; its probability is that no other is better. Models whose difference
-    to it has an interval that contains 0 are as good as it, for all that the labels show. A label of an item is worth
-    Σ_r P(r is best) · (the expected fall in the variance of leader − r, as a share of it): nothing where models agree.
-    That is relative to the best label, and the more labels there are, the more the best are preferred: with k labels
-    it is raised to the power k/10, but at least 1 and at most 5.
+    The answer is the model with the highest mean; its probability is that no other is better. Models whose
+    difference to it has an interval that contains 0 are as good as it, for all that the labels show. A label of an
+    item is worth Σ_r P(r is best) · (the expected fall in the variance of leader − r, as a share of it): nothing
+    where models agree. That is relative to the best label, and the more labels there are, the more the best are
+    preferred: with k labels it is raised to the power k/10, but at least 1 and at most 5. A share of the labels,
+    which grows to a quarter until there are 50, is drawn otherwise: first a rival, by P(r is best), then any item
+    on which it and the leader differ. `Lottery` draws by the squares of rewards, so the reward is the root of these
+    probabilities, mixed.
 
     >>> import fewlabels as fl
     >>> fl.Best(fl.Accuracy())
@@ -60,9 +66,12 @@ class Best(ModelsTask):
         worth = np.zeros(len(cells.cell))
         for g, labels in enumerate(models.contested_labels.tolist()):
             here = models.contest(g)
+            steered = (here / max(float(here.max()), TIE)) ** (2 * min(max(labels / _SHARP, 1.0), _SHARPEST))
+            share = BY_LOT * min(labels / _GROWN, 1.0)
+            mixed = (1 - share) * steered / max(steered.sum(), TIE) + share * models.by_lot(g)
             # The best label of a group is worth the probability that its leader is not the best.
             unsure = 1 - models.chances(g).max() + 1 / len(models.look.right)
-            worth += (here / max(float(here.max()), TIE)) ** min(max(labels / _SHARP, 1.0), _SHARPEST) * unsure
+            worth += np.sqrt(mixed / max(float(mixed.max()), TIE)) * unsure
         return np.broadcast_to(worth, (*theta.shape[:-2], len(worth)))
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:

@@ -55,7 +55,8 @@ def headline(task: Best, grounds: Grounds) -> str:
             f"choosing it costs {regret} on average.{_rather(sure, others)}{alike}"
         )
     probably = "" if sure >= SAFE else " probably"
-    lead = f"The best model is{probably} {name}: we are {probability(sure)} sure that no other is right more often"
+    none = "no other is" if len(others) != 1 else f"{_short(others[0])} is not"
+    lead = f"The best model is{probably} {name}: we are {probability(sure)} sure that {none} right more often"
     if not others:
         return f"{lead}."
     rival = max(others, key=lambda row: (row["chance"], row["mean"]))
@@ -63,7 +64,8 @@ def headline(task: Best, grounds: Grounds) -> str:
         why = "it is right exactly as often" if rival["labelled"] >= rival["n"] else "it gave the same answers"
         return f"{lead}. {_short(rival)} is as good: {why}.{_alike([row for row in others if row is not rival])}"
     behind = style.change(rival["behind"], rival["behind_low"], rival["behind_high"])
-    apart = f"{_short(rival)}, its closest rival, is behind by {behind}"
+    closest = ", its closest rival," if len(others) > 1 else ""
+    apart = f"{_short(rival)}{closest} is behind by {behind}"
     return f"{lead}. {apart} ({_between(style, rival)}).{alike}"
 
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from fewlabels.anytime import Bets, evidence_above
 from fewlabels.checks import check_guarantee, number_field, several
-from fewlabels.errors import SpecError
-from fewlabels.estimates import affordable, estimate, expected_right, guaranteed, value_draws
+from fewlabels.errors import Argument, SpecError
+from fewlabels.estimates import affordable, estimate, guaranteed, value_draws
 from fewlabels.parts import register
-from fewlabels.special import rel_entr
 from fewlabels.table import Table
 from fewlabels.tasks import certify_words
 from fewlabels.tasks.backing import backed_groups
 from fewlabels.tasks.base import Answer, Conclusion, Task
+from fewlabels.tasks.certify_bets import Line
 from fewlabels.tasks.estimate import value_variance, variance_drop
-from fewlabels.tasks.surprise import surprise
 from fewlabels.undefined import has_number, mean_of
 from fewlabels.wording import is_exact
 
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fewlabels.belief import Belief, Target
+    from fewlabels.belief import Belief
     from fewlabels.cells import Cells
     from fewlabels.metrics.base import Metric
     from fewlabels.tasks.grounds import Ahead, Grounds
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 Verdict = Literal["pass", "fail", "open"]
 _LEAST = 1e-200
-_TINY, _FAR = 1e-9, 1e9
 
 
 @register
@@ -51,7 +49,7 @@ class Certify(Task):
     few right ones with a probability of at most (1 − sure)/G, for G groups (an exact binomial test).
 
     A label in g is worth drop_g · N(line; mean_g, Var_g): how much it is expected to lower the variance, where the line
-    is in doubt. With the guarantee it is worth something where bets are not won yet: see `_worth_of_bets`.
+    is in doubt. With the guarantee it is worth something where bets are not won yet: see `certify_bets`.
 
     Parameters
     ----------
@@ -101,22 +99,23 @@ class Certify(Task):
 
     def check(self, cells: Cells) -> None:
         """Raise SpecError if a group is missing or empty, or the metric has no single number or no guarantee."""
-        name = type(self.metric).__name__
         if self.metric.vector:
             raise SpecError(
-                f"Certify() needs one number for each group, but {name}() has one for each class. Use Cost()."
+                f"only one number for each group can reach a line, but {self.metric.name} has one for each class. "
+                "Use a cost."
             )
         if unknown := [group for group in self.only if group not in cells.partition.names]:
             known = ", ".join(map(repr, cells.partition.names[:8])) + (", ..." if len(cells.partition) > 8 else "")
-            raise SpecError(f"Certify() cannot find the group {unknown[0]!r}. Use one of the groups: {known}.")
+            raise SpecError(f"there is no group {unknown[0]!r} to certify. Use one of the groups: {known}.")
         if not self.askable(cells).any():
-            raise SpecError("Certify() has nothing to certify: the groups have no items. Use groups with items.")
+            raise SpecError("there is nothing to certify: the groups have no items. Use groups with items.")
         if self.metric.in_unit_interval and not 0 <= self.line <= 1:
-            raise SpecError(f"{name}() lies between 0 and 1; a line at {self.line:g} says nothing.")
+            raise SpecError(f"the {self.metric.name} lies between 0 and 1; a line at {self.line:g} says nothing.")
         if self.guarantee and not self.metric.marginal:
             raise SpecError(
-                f"Certify(guarantee='anytime') needs a metric that is one share, as Accuracy() is. With {name}() "
-                "leave the guarantee out."
+                Argument("guarantee", "anytime"),
+                f" needs a metric that is one share, such as the accuracy. With the {self.metric.name} leave the "
+                "guarantee out.",
             )
 
     def askable(self, cells: Cells) -> NDArray[np.bool_]:
@@ -131,7 +130,12 @@ class Certify(Task):
         line is near. There a group with too few labels of its own is worth as much as the best one elsewhere.
         """
         if self.metric.marginal:
-            return self._worth_of_bets(belief, cells, theta)
+            return self._line.worth(
+                self.metric.value(theta, cells),
+                self._wealth(belief, cells),
+                self.askable(cells),
+                backed_groups(belief, cells),
+            )
         mean = self.metric.value(belief.mean(), cells)
         variance = np.maximum(value_variance(self, belief, cells, belief.mean()), _LEAST)
         density = np.exp(-((mean - self.line) ** 2) / (2 * variance)) / np.sqrt(variance)
@@ -143,7 +147,8 @@ class Certify(Task):
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """The verdict, and for each group the probability that it reaches the line; the worst group first."""
         used = affordable(draws, belief)
-        table = estimate(self.metric, belief, cells, rng, level=level, draws=draws)
+        # Intervals and chances are of the same draws.
+        table = estimate(self.metric, belief, cells, deepcopy(rng), level=level, draws=draws)
         if self.guarantee:
             table = guaranteed(self.metric, belief, cells, table)
         asked = np.flatnonzero(self.askable(cells))
@@ -208,11 +213,11 @@ class Certify(Task):
             return missing == 0
         counts = belief.counts.copy()
         counts[:, 1 if self.at_most is None else 0] += missing[cells.group]
-        return (self._wealth(counts, belief.target, cells)[0] >= self._thresholds(cells)[0]) | (missing == 0)
+        return (self._line.wealth(counts, belief.target, cells)[0] >= self._thresholds(cells)[0]) | (missing == 0)
 
     def guaranteed(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether bets on each group reaching the line are won, and those against it; two of shape (groups,)."""
-        (reach, miss), (one, many) = self._evidence(belief, cells), self._thresholds(cells)
+        (reach, miss), (one, many) = self._wealth(belief, cells), self._thresholds(cells)
         return reach >= one, miss >= many
 
     @property
@@ -253,12 +258,12 @@ class Certify(Task):
         if not self.guarantee:
             return None
         told = self.askable(cells) & backed_groups(belief, cells)
-        reach, miss = (np.where(told, side, -np.inf)[self.askable(cells)] for side in self._evidence(belief, cells))
+        reach, miss = (np.where(told, side, -np.inf)[self.askable(cells)] for side in self._wealth(belief, cells))
         return float(max(1 - np.exp(-reach.min()), 1 - len(miss) * np.exp(-miss.max()), 0.0))
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """1 where all groups reach the line, 0 where one misses it: (n, groups) to (n, 1)."""
-        misses = ~(self._reaches(values) | np.isnan(values))
+        misses = ~(self._line.reached(values) | np.isnan(values))
         return np.asarray(~misses[:, self.askable(cells)].any(axis=1), dtype=np.int64)[:, None]
 
     def conclude(self, snapshot: Snapshot) -> Conclusion:
@@ -278,14 +283,10 @@ class Certify(Task):
 
         A group whose value is 0/0 in most draws has none (NaN), and is left out of the second, which is 1/2 if all are.
         """
-        missing, reaches = np.isnan(values), self._reaches(values)
+        missing, reaches = np.isnan(values), self._line.reached(values)
         known = asked[has_number(values)[asked]]
         together = float((reaches | missing)[:, known].all(axis=1).mean()) if len(known) else 0.5
         return mean_of(np.where(missing, np.nan, reaches)), together
-
-    def _reaches(self, values: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether each value is on the right side of the line, which itself counts as reached."""
-        return values >= self.line - 1e-12 if self.at_most is None else values <= self.line + 1e-12
 
     def own_labels(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether each group's own labels say that it reaches the line, and that it misses it; two of shape (groups,).
@@ -296,15 +297,8 @@ class Certify(Task):
         supported = backed_groups(belief, cells)
         if not self.metric.marginal:
             return supported, supported
-        reach = self._evidence(belief, cells)[0] >= self._thresholds(cells)[0]
-        right, wrong = (np.rint(belief.counts[:, outcome]).astype(np.int64) for outcome in (0, 1))
-        size, line = cells.size if belief.target == "pool" else None, self.line
-        if self.at_least is None:
-            right, wrong, line = wrong, right, 1 - line
-        miss = np.zeros(len(cells.partition), dtype=bool)
-        # A fail names one group out of many, and among many that lie on the line one looks bad by chance.
-        risk = (1 - self.sure) / max(int(self.askable(cells).sum()), 1)
-        miss[cells.group] = surprise(1 - line, wrong, right, size, beyond=True) <= risk
+        reach = self._wealth(belief, cells)[0] >= self._thresholds(cells)[0]
+        miss = self._line.missed(belief.counts, belief.target, cells, int(self.askable(cells).sum()))
         return reach & supported, miss & supported
 
     def _verdicts(self, belief: Belief, cells: Cells, chance: NDArray[np.float64]) -> list[Verdict]:
@@ -344,50 +338,18 @@ class Certify(Task):
         """
         if not self.guarantee:
             return {}
-        (reach, miss), (one, many) = self._evidence(belief, cells), self._thresholds(cells)
+        (reach, miss), (one, many) = self._wealth(belief, cells), self._thresholds(cells)
         return {"won": np.clip(np.maximum(reach / one, miss / many)[order], 0.0, 1.0).tolist()}
 
+    @property
+    def _line(self) -> Line:
+        return Line(self.line, self.at_most is None, self.sure)
+
     def _thresholds(self, cells: Cells) -> tuple[float, float]:
-        """What log wealth a group's bets must win: to pass, and to fail.
+        return self._line.thresholds(int(self.askable(cells).sum()))
 
-        A failure names one group out of k, so its bets must win k times as much. Without the guarantee they decide no
-        failure, but say where to ask; whoever has won as much has met the exact test too, which is as strict.
-        """
-        groups = max(int(self.askable(cells).sum()), 1)
-        return float(np.log(1 / (1 - self.sure))), float(np.log(groups / (1 - self.sure)))
-
-    def _evidence(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """log of the wealth won by bets on each group reaching the line, and on missing it; two of shape (groups,)."""
-        return self._wealth(belief.counts, belief.target, cells)
-
-    def _wealth(
-        self, counts: NDArray[np.float64], target: Target, cells: Cells
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        right, wrong = (np.rint(counts[:, outcome]).astype(np.int64) for outcome in (0, 1))
-        expected, line = expected_right(cells), self.line
-        size = cells.size if target == "pool" else None
-        if self.at_least is None:  # at most p right is at least 1 − p wrong
-            right, wrong, expected, line = wrong, right, 1 - expected, 1 - line
-        out = np.full((2, len(cells.partition)), -np.inf)
-        out[0, cells.group] = evidence_above(line, right, wrong, Bets.on(expected), size, touching=True)
-        out[1, cells.group] = evidence_above(1 - line, wrong, right, Bets.on(1 - expected), size)
-        return out[0], out[1]
-
-    def _worth_of_bets(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What a label is worth where bets can be placed: (..., cells, outcomes) to (..., groups).
-
-        If some group misses the line under θ, one whose bets on that are won soonest, n = log(wealth missing) ÷ KL(θ,
-        line), ends the matter: 1/(1 + n). Otherwise every group whose bets on reaching it are not won yet needs labels
-        of its own, whichever comes first: 1.
-        """
-        (reach, miss), (one, many) = self._evidence(belief, cells), self._thresholds(cells)
-        values, asked = self.metric.value(theta, cells), self.askable(cells)
-        missing = asked & ~self._reaches(values) & (miss < many)
-        line = float(np.clip(self.line, _TINY, 1 - _TINY))
-        speed = np.maximum(rel_entr(values, line) + rel_entr(1 - values, 1 - line), _TINY)
-        soon = missing / (1 + np.where(missing, many - np.maximum(miss, -_FAR), 0) / speed)
-        lacking = asked & ((reach < one) | ~backed_groups(belief, cells))
-        return np.where(missing.any(axis=-1, keepdims=True), soon, lacking.astype(float))
+    def _wealth(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return self._line.wealth(belief.counts, belief.target, cells)
 
     # --- words
 

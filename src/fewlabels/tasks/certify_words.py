@@ -64,7 +64,7 @@ def answer(
     if verdict == "fail":
         verb = "does" if len(failed) == 1 and not _of_items(task, columns) else "do"
         who = _names(failed) if len(columns["group"]) > 1 or task.only else _all_of_it(task)
-        return f"Fail: {who} {verb} not have {goal(task)}{_how_sure(task, sure)}."
+        return f"Fail: {who} {verb} not have {goal(task)}{_each_how_sure(task, failed, columns, sure)}."
     unsure = sum(verdict == "open" for verdict in columns["verdict"])
     if columns["mean"] == [None]:
         return f"Not enough evidence: there is no {task.metric.name}, as {task.metric.without_number}. {_ANOTHER}"
@@ -193,3 +193,17 @@ def _how_sure(task: Certify, sure: float) -> str:
     if task.guarantee:
         return f" (guaranteed at {probability(task.sure)}, however often you look)"
     return f", with probability {probability(sure)}"
+
+
+def _each_how_sure(task: Certify, failed: Sequence[str], columns: Mapping[str, Sequence[Any]], sure: float) -> str:
+    """How sure it is of each group named that it misses the line: less than that any group does, which is the verdict.
+
+    With several groups it is that of the least sure one.
+    """
+    chances = [1 - p for group, p in zip(columns["group"], columns["reaches"], strict=True) if group in failed]
+    if task.guarantee or not chances:
+        return _how_sure(task, sure)
+    least = probability(min(chances))
+    if len(chances) == 1:
+        return f", with probability {least}"
+    return f", each with probability {least}{'' if least.startswith('over') else ' or more'}"

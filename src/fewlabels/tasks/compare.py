@@ -136,7 +136,7 @@ class Compare(Task):
         size = cells.size[rows] if belief.target == "pool" else None
 
         def against(least: float, way: slice, *, touching: bool) -> float:
-            """Against a being above b by at least so much, or b above a."""
+            """The log wealth won by bets against one share being above the other by at least `least`."""
             turned = Bets(bets.a[way], bets.b[way], bets.share)
             items = None if size is None else size[way]
             return evidence_apart(least, right[way], wrong[way], turned, items, touching=touching)

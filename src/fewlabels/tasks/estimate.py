@@ -48,8 +48,8 @@ class Estimate(Task):
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """Σ_g p_g θ_g with its interval; for a confusion matrix, one for each true class.
 
-        Where the metric is not linear the table has the median too, and the words give the median: the mean of a
-        calibration error is pulled upwards by everything that is not settled.
+        Where the metric is not linear the table has the median too. Of a calibration error the words give the median,
+        since its mean is pulled upwards by everything that is not settled; elsewhere they give the mean, as tables do.
         """
         average = average_draws(self.metric, belief, cells, rng, draws)
         each = self.metric.value(self.metric.evident(belief.mean(), belief.counts, cells), cells)
@@ -75,7 +75,7 @@ class Estimate(Task):
         if row["mean"] is None:
             return Answer(f"There is no {self.metric.name}: {self.metric.without_number}.", None, table)
         style = Style(self.metric.in_percent)
-        value = style.value(row.get("median", row["mean"]), row["low"], row["high"])
+        value = style.value(row["median" if self.metric.folded else "mean"], row["low"], row["high"])
         lies = style.between(row["low"], row["high"])
         if not is_exact(row["low"], row["high"]):
             lies = f"with probability {chosen(level)} it lies {lies}"

@@ -48,9 +48,10 @@ def headline(task: Estimate, grounds: Grounds) -> str:
 def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
     """Sentences on whether the number over all items can be used, and which groups need more labels."""
     rows = grounds.rows
-    usable = grounds.overall.enough and not grounds.overall.doubt
-    steps = ["The number over all items can be used, with its range."] if usable else []
     few = sum(row.evidence == "few" for row in rows)
+    alone = len(rows) == 1 and few > 0  # what is asked about is all items, and it has too few labels
+    usable = grounds.overall.enough and not grounds.overall.doubt and not alone
+    steps = ["The number over all items can be used, with its range."] if usable else []
     until = f"{ahead.labels} until {ahead.goal}" if ahead.goal else ""
     if few and len(rows) > 1:
         which = "All" if few == len(rows) else f"{few:,} of {len(rows):,}"
@@ -75,7 +76,7 @@ def _averaged(task: Estimate, grounds: Grounds) -> str:
     if row["mean"] is None:
         return grounds.answer.words
     between = style.between(row["low"], row["high"])
-    value = style.value(row.get("median", row["mean"]), row["low"], row["high"])
+    value = style.value(row["mean"], row["low"], row["high"])
     if isinstance(task.metric, CalibrationError):
         ends = [f"{100 * end:.1f}" for end in (row["low"], row["high"])]
         off = f"{style.change(row['median'])} (between {ends[0]} and {ends[1]})"

@@ -41,6 +41,9 @@ class GroupRow:
         The evidence for the number, and the same in a few words; empty where there is nothing to add.
     right
         The labels that show that the classifier is right; None if labels of the metric do not show that.
+    hits, counted, hit
+        Of other shares than the accuracy: the labels that the number is about, how many of them are hits, and the word
+        for these, as in "31 of 40 pass".
     prior
         The share of the number that rests on what was assumed or learned elsewhere, and not on labels of its own.
     chance, rank, rank_low, rank_high
@@ -72,6 +75,9 @@ class GroupRow:
     reaches: float | None = None
     verdict: str | None = None
     backed: bool = False
+    hits: int | None = None
+    counted: int | None = None
+    hit: str = "right"
 
     @property
     def is_known(self) -> bool:
@@ -85,7 +91,7 @@ class GroupRow:
         >>> GroupRow("cat", 90, 20, 0.6, 0.4, 0.8, "enough", right=12).support
         '12 of 20 right'
         """
-        return support(self.labelled, self.right)
+        return support(self.labelled, self.right) if self.hits is None else of_these(self.hits, self.counted, self.hit)
 
     @property
     def labels(self) -> str:
@@ -96,7 +102,8 @@ class GroupRow:
         """
         if not self.labelled:
             return "no label"
-        return self.support if self.right is not None else counted(self.labelled, "label")
+        shown = self.right is not None or self.hits is not None
+        return self.support if shown else counted(self.labelled, "label")
 
     @property
     def short(self) -> str:
@@ -111,6 +118,15 @@ def support(labelled: int, right: int | None) -> str:
     ('12 of 20 right', '20', '0')
     """
     return f"{labelled:,}" if right is None or not labelled else f"{right:,} of {labelled:,} right"
+
+
+def of_these(hits: int, count: int | None, hit: str) -> str:
+    """Labels as counts, of a share of some items.
+
+    >>> of_these(31, 40, "pass"), of_these(0, 0, "found")
+    ('31 of 40 pass', 'none to count')
+    """
+    return f"{hits:,} of {count:,} {hit}" if count else "none to count"
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -36,11 +37,14 @@ if TYPE_CHECKING:
 class Identify(Task):
     """Find the m groups with the lowest, or the highest, value of a metric.
 
+    Without either, the worst one: the lowest, or the highest of a metric of which high values are bad, such as a cost.
     The reward of a label in g is the drawn value itself, with its sign turned for the lowest (the paper's −θ~_g).
 
     >>> import fewlabels as fl
     >>> fl.Identify(fl.Accuracy(), lowest=10)
     Identify(metric=Accuracy(), lowest=10, highest=None)
+    >>> fl.Identify(fl.CalibrationError()).highest
+    1
     """
 
     conclusive: ClassVar[bool] = True
@@ -50,9 +54,10 @@ class Identify(Task):
     highest: int | None = None
 
     def __post_init__(self) -> None:
-        given = [m for m in (self.lowest, self.highest) if m is not None]
-        if len(given) != 1:
-            raise SpecError("Identify() needs either lowest=m or highest=m, such as Identify(Accuracy(), lowest=1).")
+        if self.lowest is not None and self.highest is not None:
+            raise SpecError("Identify() takes either lowest=m or highest=m, such as Identify(Accuracy(), lowest=1).")
+        if self.lowest is None and self.highest is None:
+            object.__setattr__(self, "highest" if self.metric.high_is_bad else "lowest", 1)
         end = "lowest" if self.highest is None else "highest"
         whole_field(self, end, f"The '{end}' of Identify()")
 
@@ -121,7 +126,8 @@ class Identify(Task):
         Rank 1 is the most extreme group. `probability` is that of the named set being exactly right. Groups
         without items are not ranked.
         """
-        estimates = estimate(self.metric, belief, cells, rng, level=level, draws=draws)
+        # Intervals and ranks are of the same draws.
+        estimates = estimate(self.metric, belief, cells, deepcopy(rng), level=level, draws=draws)
         used = affordable(draws, belief)
         filled = np.flatnonzero(cells.partition.sizes)
         values = value_draws(self.metric, belief, cells, rng, used)[:, filled]

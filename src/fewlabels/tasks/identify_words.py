@@ -20,6 +20,7 @@ NAMED = 5
 CERTAIN = 0.9
 """A group with at least this chance is nearly certain to be one of those looked for, whatever the others are."""
 OPEN = "open"
+_SURE_WITHOUT_NUMBER = 0.95
 _GRADES = {"nearly certain": CERTAIN, "likely": 0.7}
 """The words for a chance, and where each begins. The chance stands beside the word, so that no step is a cliff."""
 _PLACES = ("second", "third", "fourth", "fifth")
@@ -44,12 +45,14 @@ def headline(task: Identify, grounds: Grounds) -> str:
     if m > 1 and grades != {OPEN} and (sure < LIKELY or partly):
         return _graded(task, which, named)
     expected = sum(row.chance or 0.0 for row in named)
-    if sure < LIKELY or all(row.evidence == "few" for row in named):
+    # Which group it is can be known before its number is: then it is named, without the number.
+    vague = all(row.evidence == "few" for row in named) and not (sure >= SAFE and all(row.backed for row in named))
+    if sure < LIKELY or vague:
         chance = f"the chance that this is right is {probability(sure)}"
         if m == 1 and not named[0].backed:
             chance = "it has too few labels of its own to be sure"
         if m > 1:
-            chance = f"of these {spelled(m)}, about {expected:.1f} are expected to be right"
+            chance = f"probably {right_of(expected, m)}"
         names = listed(_names(named))
         return f"It is too early to name {which}. The best guess so far is {names}; {chance}."
     # Labels of other groups make a guess probable; only labels of its own make it a fact.
@@ -88,8 +91,11 @@ def settled(named: Sequence[GroupRow]) -> list[GroupRow]:
 
 
 def _grade(row: GroupRow) -> str:
-    """The word for the chance of a group as it is written, in whole percents; open without labels of its own."""
-    if not row.backed or row.evidence == "few":
+    """The word for the chance of a group as it is written, in whole percents; open without labels of its own.
+
+    With an interval that is too long for a number, a group must be surer of its place than of its value.
+    """
+    if not row.backed or (row.evidence == "few" and (row.chance or 0.0) < _SURE_WITHOUT_NUMBER):
         return OPEN
     return next((word for word, least in _GRADES.items() if round(row.chance or 0.0, 2) >= least), OPEN)
 
@@ -103,6 +109,19 @@ def the_open(m: int, missing: int) -> str:
     if missing > 1:
         return f"The other {spelled(missing)}"
     return f"The {_PLACES[m - 2] if m - 2 < len(_PLACES) else 'last'}"
+
+
+def right_of(expected: float, m: int) -> str:
+    """How many of m named groups are expected to be right, in words.
+
+    >>> right_of(1.4, 2), right_of(1.7, 2), right_of(0.2, 3), right_of(2.4, 3)
+    ('one of these two is right', 'both are right', 'none of these three is right', 'two of these three are right')
+    """
+    count = round(expected)
+    if count == m:
+        return "both are right" if m == 2 else f"all {spelled(m)} are right"
+    many = spelled(count) if count else "neither" if m == 2 else "none"
+    return f"{many} of these {spelled(m)} {'are' if count > 1 else 'is'} right"
 
 
 def _wrong(task: Identify) -> str:

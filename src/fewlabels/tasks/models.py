@@ -97,9 +97,10 @@ def surest_best(belief: Belief, asks: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return the largest probability that the leader of each group is stated to be the best with, shape (groups,).
 
     It is not more than `surest`, and not more than the leader's record against each rival allows: the belief about
-    items learns from all labels who is right where two differ, and early on it can be sure of that too soon.
+    items learns from all labels who is right where two differ, and early on it can be sure of that too soon. A short
+    record is no reason to prefer the rival, so 1/2 is always allowed.
     """
-    return np.minimum(joint(belief).plain.unbeaten(), surest(belief, asks))
+    return np.minimum(np.maximum(joint(belief).plain.unbeaten(), 0.5), surest(belief, asks))
 
 
 def rows_of(cells: Cells) -> ModelCells:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fewlabels.belief import Strata
 from fewlabels.estimates import affordable, interval, sequences, value_draws
-from fewlabels.rectified import rectified
+from fewlabels.rectified import rectified, unheard
 from fewlabels.special import betaincinv, ndtri
 from fewlabels.undefined import averaged, mean_of, over_draws
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
-    from fewlabels.rectified import Rectified, Sample
+    from fewlabels.rectified import Binned, Rectified, Sample
     from fewlabels.tasks.base import Conclusion, Task
 
 LEVEL = 0.95
@@ -187,6 +187,7 @@ def held(
     draws: int,
     *,
     in_strips: bool = False,
+    binned: Binned | None = None,
 ) -> Snapshot:
     """The main numbers after steered asking, as an assessment shows them: all items together are held against anchors.
 
@@ -200,13 +201,19 @@ def held(
         The cell of all items.
     in_strips
         Whether the cells of asking are strips of confidence, of which readers see nothing: they see one group.
+    binned
+        All items in bins of confidence, where they are many and this is done again and again.
     """
 
     @cache
     def overall() -> tuple[Rectified, NDArray[np.float64]]:
         together = Strata(belief, np.zeros(len(cells), dtype=np.int64), everything.size)
         right = together.draws(rng, draws)[..., 0]
-        return rectified(together, everything.scores, sample, rng, everything.partition.count, right), right
+        bare = unheard(cells.partition.sizes, cells.total(belief.counts.sum(axis=-1)))
+        scores, shown, count = everything.scores, sample, everything.partition.count
+        if binned is not None:
+            scores, shown, count = binned.with_sample(sample)
+        return rectified(together, scores, shown, rng, count, right, bare=bare), right
 
     def values() -> NDArray[np.float64]:
         believed, drawn = overall()

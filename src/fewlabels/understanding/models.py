@@ -13,10 +13,11 @@ from fewlabels.io.finder import Guess, guess, names
 from fewlabels.io.finder.look import Look
 from fewlabels.io.finder.models import roles_by_model, stated_by
 from fewlabels.io.joining import join
-from fewlabels.io.one_model import Manner, check_spelling, read_one
+from fewlabels.io.manner import Manner
+from fewlabels.io.one_model import check_spelling, read_one
 from fewlabels.io.predictions import read_models
 from fewlabels.understanding.options import class_list, score_names
-from fewlabels.understanding.words import MOST_NAMES, Understood, alike_line, content_words
+from fewlabels.understanding.words import MOST_NAMES, Understood, alike_line, content_words, sentence_lines
 from fewlabels.wording import counted, some_of, some_pieces
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def read_files(
 
     Also how they were understood, and the columns that are not used.
     """
-    classes, groups = class_list(options.classes), options.columns_for_groups
+    every = [column for source in sources.values() for column in source.columns]
+    classes, groups = class_list(options.classes), list(options.columns_for_groups(every))
     asked, guesses = {}, {}
     for name, source in sources.items():
         own: dict[str, Any] = {role: _there(getattr(options, role), role, source, sources) for role in _ROLES}
@@ -90,7 +92,8 @@ def read_files(
         Understood("confidence", _by_model(guesses, "confidence", "none"), "--confidence"),
     ]
     truth = next((guessed.truth for guessed in guesses.values() if guessed.truth), None)
-    lines = _lines(pool, roles, truth, options)
+    answers = [(source, None if own["scores"] else own["predicted"]) for source, own, _ in asked.values()]
+    lines = _lines(pool, roles, truth, options, sentence_lines(answers, pool, options))
     return pool, lines, [name for name in unused if name not in groups]
 
 
@@ -132,6 +135,7 @@ def _manner(options: ReadOptions, *, normalize: bool, logits: bool) -> Manner:
         logits=logits,
         unlisted=options.unlisted == "wrong",
         any_spelling=options.any_spelling,
+        in_sentences=options.in_sentences,
         never=options.never_right,
     )
 
@@ -177,7 +181,7 @@ def read_wide(
     columns: Sequence[str] | None,
 ) -> tuple[Pool, list[Understood], list[str]]:
     """Read one file with the answers of several models; also how, and the columns that are not used."""
-    classes, groups = class_list(options.classes), options.columns_for_groups
+    classes, groups = class_list(options.classes), options.columns_for_groups(source.columns)
     if guessed.truth is not None and guessed.truth not in (*(models or ()), *groups):
         source = _without(source, guessed.truth)  # a pool never holds labels
     asked = {"id": guessed.id, "scores": None, "predicted": None, "confidence": None, "classes": classes}
@@ -204,7 +208,8 @@ def read_wide(
     used = {guessed.id, guessed.content, guessed.truth, *words, *groups}
     for own in roles.values():
         used |= {own.predicted, own.confidence, *own.scores}
-    lines = _lines(pool, lines, guessed.truth, options)
+    answers = [(source, None if own.scores else own.predicted) for own in roles.values()]
+    lines = _lines(pool, lines, guessed.truth, options, sentence_lines(answers, pool, options))
     return pool, lines, [name for name in source.columns if name not in used]
 
 
@@ -216,8 +221,10 @@ def _columns(roles: Mapping[str, Roles], role: str) -> str:
     return some_of(columns, _MOST_MODELS) if columns else "none"
 
 
-def _lines(pool: Pool, roles: list[Understood], truth: str | None, options: ReadOptions) -> list[Understood]:
-    """How the models were understood: who they are, where they differ, and what is missing."""
+def _lines(
+    pool: Pool, roles: list[Understood], truth: str | None, options: ReadOptions, sentences: list[Understood]
+) -> list[Understood]:
+    """How the models were understood: who they are, where they differ, what is missing, and what sentences name."""
     models = tuple(some_pieces(pool.models, MOST_NAMES))
     lines = [Understood("models", f"{len(pool.models):,}: ", "--models NAMES", models), *roles]
     differ = int((pool.answers != pool.answers[:, :1]).any(axis=1).sum())
@@ -230,11 +237,12 @@ def _lines(pool: Pool, roles: list[Understood], truth: str | None, options: Read
         lacks = "no answer from the list" if options.unlisted == "wrong" else "no answer"
         words = f"{pool.models[h]!r} has {lacks} for {counted(count, 'item')}; {counts} as wrong"
         # "Yes." beside "yes" is hardly meant to be wrong.
-        strict = options.unlisted == "wrong" and not options.any_spelling
+        strict = options.unlisted == "wrong" and not (options.any_spelling or options.in_sentences or sentences)
         lines.append(Understood("", words, "--any-spelling" if strict else ""))
     classes = tuple(some_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
     lines += [*alike_line(pool), *_alone_line(pool)] if class_list(options.classes) is None else []
+    lines += sentences
     lines.append(Understood("content", content_words(pool), "--content NAME"))
     if pool.content and (blank := pool.column(pool.content).null_count):
         have = "has" if blank == 1 else "have"

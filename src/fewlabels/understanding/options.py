@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from fewlabels.bins import column_and_bins
 from fewlabels.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fewlabels.io.source import Source
     from fewlabels.tasks.compare import RewardName
 
@@ -34,6 +37,7 @@ class ReadOptions:
     sample: int | None = None
     unlisted: Literal["refuse", "wrong"] = "refuse"
     any_spelling: bool = False
+    in_sentences: bool = False
     positive: str | None = None
     never_right: tuple[str, ...] = ()
     evidence: str | None = None
@@ -56,15 +60,14 @@ class ReadOptions:
         """
         return split_names(self.evidence) or []
 
-    @property
-    def columns_for_groups(self) -> list[str]:
-        """The columns that `groups` names.
+    def columns_for_groups(self, columns: Sequence[str]) -> dict[str, str]:
+        """The columns that `groups` names, with what it says of their bins ("" if nothing); `columns` are the file's.
 
-        >>> ReadOptions(groups="column:sex, column:race,predicted").columns_for_groups
-        ['sex', 'race']
+        >>> ReadOptions(groups="column:sex, column:age:4,predicted").columns_for_groups(["sex", "age"])
+        {'sex': '', 'age': '4'}
         """
         wanted = (part.strip()[7:] for part in (self.groups or "").split(",") if part.strip().startswith("column:"))
-        return [name for name in wanted if name]
+        return dict(column_and_bins(text, columns) for text in wanted if text)
 
 
 @dataclass(frozen=True)

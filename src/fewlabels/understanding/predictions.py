@@ -14,6 +14,7 @@ from fewlabels.understanding.words import (
     formats,
     left_over,
     never_line,
+    sentence_lines,
     unclear,
     understood_lines,
     unused_columns,
@@ -149,7 +150,7 @@ def _one_model(
     from fewlabels.io import read_pool
     from fewlabels.io.cards import with_card
 
-    groups, evidence = options.columns_for_groups, options.evidence_columns
+    groups, evidence = options.columns_for_groups(source.columns), options.evidence_columns
     positive = options.positive or guessed.positive
     if guessed.scores is None and guessed.predicted is None and positive is None:
         raise InputError(unclear(source, guessed))
@@ -166,6 +167,7 @@ def _one_model(
         logits=guessed.logits if options.logits is None and not options.normalize else bool(options.logits),
         unlisted=options.unlisted,
         any_spelling=options.any_spelling,
+        in_sentences=options.in_sentences,
         positive=positive,
         never_right=options.never_right,
         evidence=evidence,
@@ -176,6 +178,8 @@ def _one_model(
         pool = _without(pool, guessed.truth)  # a pool never holds labels
     unused = unused_columns(source, guessed, [*groups, *evidence, *(content or ())])
     understood = understood_lines(replace(guessed, positive=positive), pool, options)
+    answers = [(source, None if guessed.scores else guessed.predicted)]
+    understood = _after(understood, "classes", sentence_lines(answers, pool, options))
     return pool, [*formats([source]), *understood, *never_line(source, guessed, pool, options), *left_over(unused)]
 
 
@@ -247,7 +251,8 @@ def _without(pool: Pool, name: str | None) -> Pool:
 
 def group_columns(options: ReadOptions, source: Source) -> list[str]:
     """Return the columns of a file that `--groups` needs; an error if one is missing."""
-    for name in options.columns_for_groups:
+    names = list(options.columns_for_groups(source.columns))
+    for name in names:
         if name not in source.columns:
             near = difflib.get_close_matches(name, source.columns, 1)
             hint = f"Did you mean {near[0]!r}? " if near else ""
@@ -255,4 +260,4 @@ def group_columns(options: ReadOptions, source: Source) -> list[str]:
                 f"--groups column:{name}: {source.name} has no column {name!r}. {hint}"
                 f"The columns are {some_of(source.columns)}."
             )
-    return options.columns_for_groups
+    return names

@@ -74,7 +74,10 @@ def with_own_ids(source: Source, options: ReadOptions, id_: str | None) -> tuple
     ids = source.table([id_]).column(0)
     if len(ids.unique()) == len(ids):
         return source, []
-    named = options.columns_for_groups or [name for name in source.columns if _SYSTEM.fullmatch(name)][:1]
+    named = (
+        list(options.columns_for_groups(source.columns))
+        or [name for name in source.columns if _SYSTEM.fullmatch(name)][:1]
+    )
     names = [name for name in named if name in source.columns and name != id_]
     if not names:
         return source, []

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
 
     from fewlabels.io.finder import Guess
     from fewlabels.io.source import Source
+    from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.understanding.options import ReadOptions
 
 MOST_NAMES = 30  # classes that are listed; there may be thousands
+_MANY, _SEVERAL = 30, 8  # more groups are too many to read; a column with more values than that has bins
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,8 +117,31 @@ def left_over(unused: Sequence[str]) -> list[Understood]:
     """The line about columns that are not used, if there are any."""
     from fewlabels.wording import some_pieces
 
-    how = "to group by one: --groups column:NAME"
+    how = "to group by one: --groups column:NAME, or column:NAME:4 in bins"
     return [Understood("not used", "", how, tuple(some_pieces(unused)))] if unused else []
+
+
+def in_bins(groups: Partition, pool: Pool) -> str:
+    """Advise bins where the values of a column of numbers or dates make many groups; empty if they do not.
+
+    >>> import fewlabels as fl
+    >>> pool = fl.read_pool({"predicted": ["a", "b"] * 30, "age": list(range(60))})
+    >>> in_bins(fl.by_column(pool, "age"), pool)
+    "60 groups are many. Put the column 'age' into bins: --groups column:age:4"
+    """
+    from fewlabels.bins import has_bins
+    from fewlabels.wording import counted
+
+    if len(groups) <= _MANY:
+        return ""
+    for part in groups.recipe.get("of", [groups.recipe]):
+        values = pool.column(part["column"]) if part["by"] == "column" and "bins" not in part else None
+        if values is not None and len(values.unique()) > _SEVERAL and has_bins(part["column"], values):
+            how = shlex.quote(f"column:{part['column']}:4")
+            return (
+                f"{counted(len(groups), 'group')} are many. Put the column {part['column']!r} into bins: --groups {how}"
+            )
+    return ""
 
 
 def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[Understood]:
@@ -150,6 +175,7 @@ def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[U
     elif pool.score_sums is None:
         given = f"column {guessed.confidence!r}, {unit}" if guessed.confidence else "none: predicted classes only"
         lines.append(Understood("confidence", given, "--confidence"))
+        lines += likely_line(guessed)
     if pool.evidence:
         lines.append(Understood("evidence", "", "--evidence NAMES", tuple(some_pieces(pool.evidence))))
         if idle := [name for name in pool.evidence if tells_nothing(pool.column(name))]:
@@ -169,6 +195,12 @@ def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[U
     return lines
 
 
+def likely_line(guessed: Guess) -> list[Understood]:
+    """The line about a column that may be the confidence, if there is one."""
+    words = f"{guessed.likely!r} has numbers that look like confidences"
+    return [Understood("", words, f"--confidence {shlex.quote(guessed.likely)}")] if guessed.likely else []
+
+
 def alike_line(pool: Pool) -> list[Understood]:
     """The line about two classes that may be one, if there are such two: language models add points and quotes."""
     from fewlabels.io.spellings import alike
@@ -176,6 +208,40 @@ def alike_line(pool: Pool) -> list[Understood]:
     same = None if pool.score_sums is not None else alike(pool.choices, marks=False)
     words = "" if same is None else f"{same[0]!r} and {same[1]!r} may be one answer"
     return [Understood("", words, "--any-spelling")] if words else []
+
+
+def sentence_lines(columns: Iterable[tuple[Source, str | None]], pool: Pool, options: ReadOptions) -> list[Understood]:
+    """Lines about sentences that name one class each: how many were read so, or could be.
+
+    `columns` are the columns of answers, with their sources.
+    """
+    from collections import Counter
+
+    from fewlabels.io.sentences import named, named_by_others
+    from fewlabels.io.spellings import readings
+    from fewlabels.wording import counted, shortened
+
+    if not options.classes:
+        pair = None if pool.score_sums is not None else named_by_others(pool.choices)
+        words = "" if pair is None else f"{shortened(pair[0], 40)!r} names {pair[1]!r}"
+        return [Understood("", words, "--classes A,B --in-sentences")] if words else []
+    if not (options.in_sentences or options.unlisted == "wrong"):
+        return []
+    counts: Counter[str] = Counter()
+    for source, name in columns:
+        answers = [] if name is None else source.table([name]).column(0).to_pylist()
+        counts.update(str(answer).strip() for answer in answers if answer is not None)
+    spelt = {*pool.choices, *readings(counts, pool.choices)}
+    sentences = Counter(
+        {text: n for text, n in counts.items() if text not in spelt and len(named(text, pool.choices)) == 1}
+    )
+    if not sentences:
+        return []
+    are = "is a sentence that names" if sentences.total() == 1 else "are sentences that name"
+    verb = "" if options.in_sentences else ", and count as wrong"
+    often = shortened(sentences.most_common(1)[0][0], 40)
+    words = f"{counted(sentences.total(), 'answer')} {are} one class{verb}, such as {often!r}"
+    return [Understood("", words, "--in-sentences")]
 
 
 def content_words(pool: Pool) -> str:

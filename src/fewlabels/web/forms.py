@@ -89,9 +89,11 @@ METRICS_OF_VERDICTS = {
 OF_A_CLASS = ("precision", "recall", "f1", "fpr")
 _OTHER_NAMES = {"stop_labels": "labels", "stop_probability": "sure", "stop_overall": "overall"}
 _OTHER_NAMES |= {"compare": "a", "compare_models": "a", "certify": "line", "normalize": "unit", "logits": "unit"}
+_OTHER_NAMES |= {"in_sentences": "any_spelling"}
 _OTHER_NAMES |= {"highest": "lowest", "stop_width": "overall", "only": "groups"}
 _OPTION = re.compile(r"--([a-z][a-z-]*)(?:[ =]([A-Z][A-Z,]*\b|'[^']*'|\"[^\"]*\"))?")
 _MOST_GROUPS = 1_000  # values of a column that is offered for groups
+_SEVERAL, _BINS = 8, 4  # with more values than that, numbers are offered in so many bins
 
 
 class WrongFieldError(Exception):
@@ -122,6 +124,7 @@ def columns_options(typed: Mapping[str, Any], groups: str | None = None) -> tupl
         models=text("models"),
         unlisted="wrong" if typed.get("unlisted") == "wrong" else "refuse",
         any_spelling=typed.get("any_spelling") == "any",
+        in_sentences=typed.get("any_spelling") == "sentence",
         positive=positive,
         never_right=tuple(lines(typed.get("never_right"))),
         evidence=text("evidence"),
@@ -267,6 +270,8 @@ def groups_offered(pool: Pool, columns: Collection[str]) -> dict[str, str]:
     """The ways of grouping that make sense for a pool, with their words; `columns` are those of its files."""
     import pyarrow.compute as pc
 
+    from fewlabels.bins import has_bins
+
     offered = {"predicted": "by predicted class", "whole": "all items together"}
     if pool.models:
         of_first = "by predicted class (of the first model, where models are compared)"
@@ -283,6 +288,8 @@ def groups_offered(pool: Pool, columns: Collection[str]) -> dict[str, str]:
             continue
         if 2 <= values <= min(_MOST_GROUPS, len(pool) // 2):
             offered[f"column:{name}"] = f"by {name} ({counted(values, 'group')})"
+        if values > _SEVERAL and has_bins(name, table.column(name)):  # type: ignore[union-attr]
+            offered[f"column:{name}:{_BINS}"] = f"by {name}, in {_BINS} bins"
     return offered
 
 
@@ -370,7 +377,7 @@ def trouble(
 
     def spell(part: Argument | Call) -> str:
         if isinstance(part, Call):
-            return " and ".join(map(spell, part.arguments))
+            return " and ".join(map(spell, part.options))
         value = "" if part.value in (None, True) else f" {part.value!r}"
         # What has no field here is a switch of the command line, or stays as it is.
         switch = f"fewlabels new --{part.name.replace('_', '-')}" if part.value is True else part.name

@@ -37,7 +37,7 @@ async def changes(service: Service, name: str, token: str, *, is_session: bool) 
         try:
             if service.closing() or await run_in_threadpool(service.known.who, token, is_session=is_session) is None:
                 return
-            now = await run_in_threadpool(service.seq, name)
+            now = await run_in_threadpool(service.events, name)
         except StoreError:
             return  # the page connects again, and by then the database may be back
         if now != seq:

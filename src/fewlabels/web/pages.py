@@ -180,6 +180,8 @@ def label(name: str, request: Request, service: Here, person: Anyone) -> Respons
     settings = service.settings
     view = labelling_view(service, name) | {"ahead": settings.ahead, "lease": settings.lease}
     view["before"] = service.answered(name, person.name)
+    budget, labels = service.audit(name).spec.stop.labels, service.audit(name).labelled
+    view["planned"] = budget if budget is not None and labels >= budget else None
     return page(request, "label.html", person, name=name, here="label", **view)
 
 
@@ -260,6 +262,7 @@ def decide(name: str, request: Request, service: Here, owner: Owner, visit: Visi
     """Show the items that wait for the owner's decision."""
     waiting, total = service.disputed(name, _MOST_DISPUTES, visit)
     view = labelling_view(service, name) | {"disputed": waiting, "total": total}
+    view["noisy"] = service.audit(name).spec.noisy
     return page(request, "decide.html", owner, name=name, here="decide", **view)
 
 

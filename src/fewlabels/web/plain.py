@@ -10,7 +10,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Form, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 
-from fewlabels.errors import InputError, LabelError, WrongNameError
+from fewlabels.errors import InputError, LabelError, StoreError, WrongNameError
 from fewlabels.io.guides import descriptions_in
 from fewlabels.store.people import Person
 from fewlabels.web import messages as m
@@ -32,6 +32,7 @@ door = APIRouter()
 Words = Annotated[str, Form(max_length=100_000)]
 Short = Annotated[str, Form(max_length=4000)]  # classes have Words: they come from the pool
 Named = Annotated[str, Form(min_length=1, max_length=100)]  # as in messages.Name
+_SAVED = "Your answer is saved. The next item cannot be read at the moment; the server's log says why."
 
 
 def _to(request: Request, path: str, name: str, more: str = "") -> Response:
@@ -57,7 +58,9 @@ def _sent(service: Service, name: str, item: str) -> str:
     if "\r\n" not in item:
         return item
     written = [item, item.replace("\r\n", "\n"), item.replace("\r\n", "\r")]
-    return next((one for one, known in zip(written, service.audit(name).pool.has(written), strict=True) if known), item)
+    return next(
+        (text for text, known in zip(written, service.audit(name).pool.has(written), strict=True) if known), item
+    )
 
 
 # --- labelling
@@ -77,7 +80,7 @@ def label(
     key: Annotated[str, Form(max_length=64)] = "",
 ) -> Response:
     """Take an answer, if there is one, and show the next item: the labelling page for browsers without scripts."""
-    said, problem = note.strip() or None, None
+    said, refused = note.strip() or None, None
     answer, id = answer.strip(), _sent(service, name, id)  # noqa: A001
     try:
         if id and skip:
@@ -85,13 +88,18 @@ def label(
         elif id and answer:
             service.take(name, person, visit, 0, labels={id: answer}, note=said, key=key or None)
     except LabelError as error:
-        problem = str(error)
-    asked = service.ask(name, 1, person.name, visit)
+        refused = str(error)
+    try:
+        asked, away = service.ask(name, 1, person.name, visit), None
+    except StoreError as error:
+        if not id or refused:
+            raise
+        service.note(name, error)
+        asked, away = [], _SAVED
     view = pages.labelling_view(service, name) | {"item": asked[0] if asked else None, "key": secrets.token_hex(16)}
-    typed = {"answer": answer, "note": note} if problem else {"answer": "", "note": ""}
-    return pages.page(
-        request, "label_plain.html", person, name=name, here="label", problem=problem, typed=typed, **view
-    )
+    typed = {"answer": answer, "note": note} if refused else {"answer": "", "note": ""}
+    view |= {"problem": refused or away, "away": away is not None, "typed": typed}
+    return pages.page(request, "label_plain.html", person, name=name, here="label", **view)
 
 
 @router.post("/answer/{name:path}")
@@ -142,7 +150,7 @@ def _write(name: str, request: Request, service: Service, owner: Person, form: d
     # Browsers send lines with \r\n.
     text = form.get("guidelines", "").replace("\r\n", "\n")
     lines = form["lines"].replace("\r\n", "\n") if "lines" in form else None
-    means = {one: form.get(f"class-{k}", "") for k, one in enumerate(choices)}
+    means = {label: form.get(f"class-{k}", "") for k, label in enumerate(choices)}
     over = form.get("over", "")
     # What is no number of a version is none that the writer can have read.
     seen = (int(over) if over.isdecimal() and len(over) < 10 else -1) if over else None

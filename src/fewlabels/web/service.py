@@ -30,6 +30,7 @@ from fewlabels.wording import harmless
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from fewlabels.labelling.batch import Batch
     from fewlabels.pool import Pool
     from fewlabels.store import Store
     from fewlabels.store.people import Person
@@ -105,7 +106,7 @@ class Service:
         """
         audit, key = self.audit(name), (name, what)
         with self._one_at_a_time(name, what):
-            state = audit.seq, given
+            state = audit.events, given
             if key not in self._kept or self._kept[key][0] != state:
                 self._kept[key] = (state, make(audit))
             return self._kept[key][1]
@@ -143,15 +144,32 @@ class Service:
             most = min(n, self.settings.held)
             said = {"labels": {}, **answers}
             taken, asked = audit.tell_and_ask(n=most, annotator=person.name, own=True, slack=_SLACK, **said)
-            return m.TakenAndAsked(taken=taken, requests=[self.item(name, request.id, visit) for request in asked])
+            return m.TakenAndAsked(taken=taken, requests=self._following(name, asked, visit))
         if "skips" in answers:
             ids = answers.pop("skips")
             return m.TakenAndAsked(taken=audit.skip(ids, annotator=person.name, own=True, **answers))
         return m.TakenAndAsked(taken=audit.tell(annotator=person.name, own=True, **answers))
 
-    def seq(self, name: str) -> int:
-        """Return the number of the last event in an assessment's log."""
-        return self.audit(name).seq
+    def _following(self, name: str, asked: Batch, visit: Visit) -> list[m.Item]:
+        """Return the items that follow an answer; none if they cannot be read: the answer is taken all the same.
+
+        The page then asks for items, and hears why there are none.
+        """
+        if asked.trouble:
+            self.note(name, asked.trouble)
+        try:
+            return [self.item(name, request.id, visit) for request in asked]
+        except StoreError as error:
+            self.note(name, error)
+            return []
+
+    def note(self, name: str, trouble: object) -> None:
+        """Write one line about an assessment to the server's log."""
+        _log.error("%s", harmless(f"{name!r}: {trouble}"))
+
+    def events(self, name: str) -> int:
+        """Return the number of events in the logs of all assessments of a pool."""
+        return self.audit(name).events
 
     def summary(self, name: str) -> m.Summary:
         """Summarise an assessment in one line."""
@@ -175,7 +193,7 @@ class Service:
         try:
             return self.summary(name)
         except StoreError as error:
-            _log.error("%s", harmless(f"{name!r}: {error}"))
+            self.note(name, error)
             return m.Summary(name=name, problem=CANNOT_OPEN)
 
     def blind(self, name: str) -> str | None:
@@ -183,7 +201,7 @@ class Service:
         audit = self.audit(name)
         try:
             shown = self.seen(name, str(audit.pool.ids[audit.pool.units].as_py()))
-        except InputError as error:
+        except (InputError, StoreError) as error:
             return str(error)
         return None if shown else "it has no content. Name the columns to show with --columns."
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.findings.finding import Finding
     from fewlabels.findings.key_figures import KeyFigure
-    from fewlabels.stopping import Standing
+    from fewlabels.standing import Standing
     from fewlabels.web.work import Happening
 
 # The plots for the owner while labels come in: about the answer, and about the work. The report has all the others.
@@ -141,7 +141,7 @@ def dashboard(audit: Assessment) -> Dashboard:
         finding=finding,
         certainty=certainty(finding) if finding.labels.labelled else None,
         verdict=finding.answer.settings.get("verdict") if finding.labels.labelled else None,
-        labels=sum(progress["labelled"]),
+        labels=finding.labels.labelled,
         budget=audit.spec.stop.labels,
         pending=sum(progress["pending"]),
         disputed=sum(progress["unresolved"]),

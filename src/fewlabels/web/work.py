@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, Self
 
+from fewlabels.labelling.notes import KNOWN, TAKEN_BACK
 from fewlabels.labelling.progress import called
 from fewlabels.plots import svg
 from fewlabels.plots.drawing.picture import Area, Axis, Line, Panel, Picture, Tick, counting
@@ -67,7 +68,12 @@ class Pace:
         elif row["kind"] == "retract" and answer in self._standing:
             self._standing.remove(answer)
             self._all.append((at, -1))
-        if row["kind"] in ("label", "decide", "skip", "retract"):
+        elif row["kind"] == "withdraw":  # what anybody has answered or decided about the item
+            gone = self._standing & {hash((one, row["item"])) for one in (None, *self._of)}
+            self._standing -= gone
+            self._all.append((at, -len(gone)))
+        own = not (row["note"] or "").startswith(TAKEN_BACK)
+        if row["kind"] in ("label", "decide", "skip", "retract") and own:
             self._seen[who] = max(at, self._seen.get(who, at))
 
     def per_hour(self, now: float, who: str | None = None) -> int | None:
@@ -266,13 +272,18 @@ def _stamp(at: datetime | None) -> float | None:
 
 def happenings(log: Table) -> list[Happening]:
     """The latest events in words, newest first. Handing out is left out: it goes with every answer."""
-    rows = [row for row in log.rows() if row["kind"] != "request"][-_EVENTS:]
+    rows = [row for row in log.rows() if row["kind"] != "request" and not _is_formal(row)][-_EVENTS:]
     return [Happening(row["at"].astimezone(UTC), called(row["annotator"]), _in_words(row)) for row in reversed(rows)]
 
 
 def latest(audit: Assessment) -> list[Happening]:
     """The latest events of an assessment in words."""
     return happenings(audit.log(last=_READ))
+
+
+def _is_formal(row: Mapping[str, Any]) -> bool:
+    """Whether the program wrote that a request ended, and nobody missed anything."""
+    return row["kind"] == "expire" and (row["note"] or "").startswith((KNOWN, TAKEN_BACK))
 
 
 def _in_words(row: Mapping[str, Any]) -> str:
@@ -282,7 +293,7 @@ def _in_words(row: Mapping[str, Any]) -> str:
         "label": f"labelled {item} as {label}{note}",
         "decide": f"decided that {item} is {label}{note}",
         "skip": f"skipped {item}{note}",
-        "retract": f"took back the answer about {item}",
+        "retract": f"lost the answer about {item}{note}" if note else f"took back the answer about {item}",
         "expire": f"did not answer {item} in time",
         "withdraw": f"withdrew {item}{note}",
     }

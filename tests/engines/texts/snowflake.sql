@@ -17,7 +17,7 @@ SELECT COUNT(*) AS fl_n, MIN(fl_id) AS fl_first FROM (SELECT fl_id FROM (SELECT 
 SELECT fl_id, fl_c FROM (SELECT CAST("id" AS VARCHAR) AS fl_id, CAST("the ""class""" AS VARCHAR) AS fl_s0, CASE WHEN "new user" THEN 'True' WHEN NOT "new user" THEN 'False' END AS fl_s1, CAST(CAST("50% off" AS BIGINT) AS VARCHAR) AS fl_s2, CAST("confidence" AS DOUBLE) AS fl_c, "other" AS fl_x0 FROM ml.predictions) AS fl_base WHERE COALESCE(CAST(CASE WHEN fl_c >= 0 AND fl_c * 240 < 239 THEN FLOOR(fl_c * 240) WHEN fl_c >= 0 AND fl_c < 1 THEN 239 + FLOOR((fl_c * 240 - 239) * 16) WHEN fl_c = 1 THEN 254 END AS BIGINT), -1) = -1 LIMIT 1;
 
 -- numbers that are not whole
-SELECT COUNT(*) AS fl_n, MIN("50% off") AS fl_first FROM ml.predictions WHERE NOT "50% off" IS NULL AND NOT ("50% off" = FLOOR("50% off") AND ABS("50% off") < 9007199254740992);
+SELECT COUNT(*) AS fl_n, MIN(fl_x) AS fl_first FROM (SELECT "50% off" AS fl_x FROM ml.predictions) AS fl_base WHERE NOT fl_x IS NULL AND NOT (fl_x = FLOOR(fl_x) AND ABS(fl_x) < 9007199254740992);
 
 -- lookup
 SELECT fl_id, fl_s0, fl_s1, fl_s2, fl_c, fl_x0 FROM (SELECT CAST("id" AS VARCHAR) AS fl_id, CAST("the ""class""" AS VARCHAR) AS fl_s0, CASE WHEN "new user" THEN 'True' WHEN NOT "new user" THEN 'False' END AS fl_s1, CAST(CAST("50% off" AS BIGINT) AS VARCHAR) AS fl_s2, CAST("confidence" AS DOUBLE) AS fl_c, "other" AS fl_x0 FROM ml.predictions WHERE "id" IN (fl_bound_0_, fl_bound_1_)) AS fl_base;
@@ -36,6 +36,12 @@ SELECT COUNT(*) AS fl_n FROM (SELECT "text" AS fl_value FROM ml.predictions GROU
 
 -- steps
 SELECT fl_s0, fl_s1, fl_s2, fl_bin, COUNT(*) AS fl_n, CAST(SUM(fl_m) AS BIGINT) AS fl_sum, CAST(SUM(CASE WHEN fl_m % 4096 < 256 THEN TO_NUMBER(SUBSTRING(MD5(CAST(fl_id AS VARCHAR)), 1, 8), 'XXXXXXXX') ELSE 0 END) AS BIGINT) AS fl_hash, COUNT(*) - COUNT(fl_id) AS fl_no_id FROM (SELECT fl_id, fl_s0, fl_s1, fl_s2, COALESCE(CAST(CASE WHEN fl_c >= 0 AND fl_c * 240 < 239 THEN FLOOR(fl_c * 240) WHEN fl_c >= 0 AND fl_c < 1 THEN 239 + FLOOR((fl_c * 240 - 239) * 16) WHEN fl_c = 1 THEN 254 END AS BIGINT), -1) AS fl_bin, COALESCE(CAST(CASE WHEN fl_c >= 0 AND fl_c <= 1 THEN FLOOR(fl_c * 4294967296 + 0.5) END AS BIGINT), 0) AS fl_m FROM (SELECT CAST("id" AS VARCHAR) AS fl_id, CAST("the ""class""" AS VARCHAR) AS fl_s0, CASE WHEN "new user" THEN 'True' WHEN NOT "new user" THEN 'False' END AS fl_s1, CAST(CAST(CASE WHEN CAST("50% off" AS DOUBLE) IS NULL THEN NULL ELSE LEAST_IGNORE_NULLS(11, GREATEST_IGNORE_NULLS(0, FLOOR((CAST("50% off" AS DOUBLE) - (-1.5)) / 0.5))) END AS BIGINT) AS VARCHAR) AS fl_s2, CAST("confidence" AS DOUBLE) AS fl_c, "other" AS fl_x0 FROM ml.predictions) AS fl_base) AS fl_rows GROUP BY fl_s0, fl_s1, fl_s2, fl_bin;
+
+-- bins
+SELECT fl_s0, fl_s1, fl_s2, fl_bin, COUNT(*) AS fl_n, CAST(SUM(fl_m) AS BIGINT) AS fl_sum, CAST(SUM(CASE WHEN fl_m % 4096 < 256 THEN TO_NUMBER(SUBSTRING(MD5(CAST(fl_id AS VARCHAR)), 1, 8), 'XXXXXXXX') ELSE 0 END) AS BIGINT) AS fl_hash, COUNT(*) - COUNT(fl_id) AS fl_no_id FROM (SELECT fl_id, fl_s0, fl_s1, fl_s2, COALESCE(CAST(CASE WHEN fl_c >= 0 AND fl_c * 240 < 239 THEN FLOOR(fl_c * 240) WHEN fl_c >= 0 AND fl_c < 1 THEN 239 + FLOOR((fl_c * 240 - 239) * 16) WHEN fl_c = 1 THEN 254 END AS BIGINT), -1) AS fl_bin, COALESCE(CAST(CASE WHEN fl_c >= 0 AND fl_c <= 1 THEN FLOOR(fl_c * 4294967296 + 0.5) END AS BIGINT), 0) AS fl_m FROM (SELECT CAST("id" AS VARCHAR) AS fl_id, CAST("the ""class""" AS VARCHAR) AS fl_s0, CAST(CASE WHEN SUBSTRING(CAST("new user" AS VARCHAR), 1, 10) IS NULL THEN NULL WHEN SUBSTRING(CAST("new user" AS VARCHAR), 1, 10) < '2024-01-01' THEN 0 ELSE 1 END AS VARCHAR) AS fl_s1, CAST(CASE WHEN CAST("50% off" AS DOUBLE) IS NULL THEN NULL WHEN CAST("50% off" AS DOUBLE) < -1.5 THEN 0 WHEN CAST("50% off" AS DOUBLE) < 20 THEN 1 ELSE 2 END AS VARCHAR) AS fl_s2, CAST("confidence" AS DOUBLE) AS fl_c, "other" AS fl_x0 FROM ml.predictions) AS fl_base) AS fl_rows GROUP BY fl_s0, fl_s1, fl_s2, fl_bin;
+
+-- values
+SELECT CAST("50% off" AS DOUBLE) AS fl_value FROM ml.predictions WHERE MD5('7|' || CAST("id" AS VARCHAR)) < '8000000000000';
 
 -- sample
 SELECT *, MD5('7|' || CAST("id" AS VARCHAR)) AS fl_key FROM ml.predictions WHERE MD5('7|' || CAST("id" AS VARCHAR)) < '8000000000000';

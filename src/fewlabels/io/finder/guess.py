@@ -24,7 +24,7 @@ class Guess:
     >>> from fewlabels.io.finder import guess
     >>> guess({"Image": ["a.png", "b.png"], "cat": [60, 5], "dog": [40, 95], "truth": ["cat", "cat"]})
     Guess(id='Image', scores=['cat', 'dog'], predicted=None, confidence=None, content='Image', normalize=True,
-        logits=False, truth='truth', verbal=None, not_id=None, models=None, positive=None)
+        logits=False, truth='truth', verbal=None, not_id=None, models=None, positive=None, likely=None)
     """
 
     id: str | None = None
@@ -39,6 +39,7 @@ class Guess:
     not_id: str | None = None  # why a column that is called like an id is not one, in words
     models: list[str] | None = None  # the names of several models with a column of answers each
     positive: str | None = None  # the class that the numbers called a confidence are really about
+    likely: str | None = None  # a column that may be the confidence by its numbers: not used, but worth mentioning
 
     @property
     def call(self) -> Call:
@@ -95,6 +96,8 @@ def guess(
     if content is None:
         content = look.content(id, without={*used, *not_content})
     unit = look.unit(scores, confidence)
+    unsaid = predicted is not None and scores is None and confidence is None and verbal is None
+    likely = look.likely_confidence({*used, id, content, *evidence}) if unsaid else None
     positive = look.positive(predicted, confidence, unit) if predicted and confidence and scores is None else None
     return Guess(
         id=id,
@@ -109,6 +112,7 @@ def guess(
         not_id=not_id,
         models=models,
         positive=positive,
+        likely=likely,
     )
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _ROWS = 300  # looked at to find out what a column contains
 _LONGEST_CODE = 40
+_NEARLY_ALL = 0.98  # of the values differ: a column of ids in which some rows are twice
+_APART = 0.9  # of the values differ: no classes
 _LONG = 20  # letters on the average: a text, and not a name
 _FLAGS = frozenset({"true", "false", "yes", "no", "y", "n", "t", "f", "on", "off"})
 
@@ -136,6 +138,17 @@ class Look:
             return stated[0]
         return looks_like_one_class(p.tolist(), answers)
 
+    def likely_confidence(self, without: set[str | None]) -> str | None:
+        """The first column whose name says nothing, and whose numbers are shares or have percent signs."""
+        left = [name for name in self.source.columns if name not in without and not names.ENDS_IN_ID.search(name)]
+        for name in self._numeric(left):
+            values = self.numbers([name])[:, 0]
+            values = values[np.isfinite(values)]
+            most = 100 if name in self.source.percent else 1
+            if values.min() >= 0 and values.max() <= most and (values % most > 0).mean() >= 0.5:
+                return name
+        return None
+
     def of_one_class(self, predicted: str, without: set[str | None]) -> str | None:
         """Find the one column that is called like the probability of one of the two predicted classes."""
         answers = {str(value).strip().casefold() for value in self.head([predicted])[predicted] if value is not None}
@@ -187,9 +200,9 @@ class Look:
         The second value says in words why the first column with such a name is not the id; None if it is.
         """
         named = [(name == "id", self.named([name], without=without)) for name in (*names.IDS, *names.FILES)]
-        ending = [name for name in self.source.columns if names.ENDS_IN_ID.search(name) and name not in without]
         # What pandas writes first when it is not told otherwise: the row number, without a name.
         first = [name for name in self.source.columns[:1] if name in names.UNNAMED and name not in without]
+        ending = self._ending_in_id(without)
         why = None
         for certain, column in (*named, *((False, name) for name in (*first, *ending))):
             if column is None:
@@ -199,29 +212,45 @@ class Look:
                 return column, why
             if wrong:
                 why = why or f"{column!r} would be the id, but {wrong}"
-        return (self._names_of_items(without) if why is None else None), why
+        return self._names_of_items(without) if why is None else (None, why)
 
-    def _names_of_items(self, without: set[str | None]) -> str | None:
-        """Find a column without such a name whose values are short, all different, and look like codes or names."""
+    def called_id(self, without: set[str | None]) -> str | None:
+        """Find a column that is called an id, such as applicant_id, and whose values all differ."""
+        named = (self.named([name], without=without) for name in names.IDS)
+        return next(
+            (name for name in (*named, *self._ending_in_id(without)) if name and self._not_apart(name) is None), None
+        )
+
+    def _ending_in_id(self, without: set[str | None]) -> list[str]:
+        return [name for name in self.source.columns if names.ENDS_IN_ID.search(name) and name not in without]
+
+    def _names_of_items(self, without: set[str | None]) -> tuple[str | None, str | None]:
+        """Find a column without such a name whose values are short, all different, and look like codes or names.
+
+        The second value says why the first one that nearly is like that is not the id.
+        """
+        why = None
         for place, name in enumerate(self.source.columns):
             values = [value for value in self.head([name])[name] if value is not None]
             shown = names.bare(name) in names.CONTENT or names.TELLING.search(name)
-            if shown or name in without or not values or len(set(map(str, values))) < len(values):
+            if shown or name in without or not values or len(set(map(str, values))) < _NEARLY_ALL * len(values):
                 continue
             texts = [str(value).strip() for value in values]
-            codes = all(len(text) <= _LONGEST_CODE and len(text.split()) == 1 for text in texts)
             numbers = all(
                 isinstance(value, float) or spelt(self.source, text) is not None
                 for value, text in zip(values, texts, strict=True)
             )
             # Numbers that all differ can be anything, unless they are whole and come first.
-            if (
-                codes
-                and (not numbers or (place == 0 and all(text.isdecimal() for text in texts)))
-                and self._not_apart(name) is None
+            if not all(len(text) <= _LONGEST_CODE and len(text.split()) == 1 for text in texts) or (
+                numbers and not (place == 0 and all(text.isdecimal() for text in texts))
             ):
-                return name
-        return None
+                continue
+            wrong = self._not_apart(name)
+            if wrong is None:
+                return name, None
+            if wrong and not numbers:
+                why = why or f"{name!r} would be the id, but {wrong}"
+        return None, why
 
     def _not_apart(self, name: str) -> str | None:
         """Explain why a column does not identify every item: None if it does, empty if it has no ids at all."""
@@ -254,9 +283,16 @@ class Look:
 
     def free(self) -> list[str]:
         """The columns of free text, such as the answers of a language model: no classes, whatever they are called."""
-        return [
-            name for name in self.source.columns if len(self.head([name])[name]) >= 20 and self._text(name) >= _LONG
-        ]
+        many = [name for name in self.source.columns if len(self.head([name])[name]) >= 20]
+        return [name for name in many if self._text(name) >= _LONG or self._hardly_repeats(name)]
+
+    def _hardly_repeats(self, name: str) -> bool:
+        """Whether nearly every row has a value of its own: classes repeat in a long file, even a thousand of them."""
+        head = [value for value in self.head([name])[name] if isinstance(value, str) and value]
+        if len(head) < _ROWS or len(set(head)) < _APART * len(head):
+            return False  # a short file may show each of its classes once
+        values = self.source.table([name])[name].drop_null()
+        return len(values.unique()) > _APART * len(values)
 
     def _text(self, name: str) -> float:
         """The mean length of the texts in a column that mostly differ; 0 if they do not."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fewlabels.errors import Argument, Call, InputError
 from fewlabels.io.columns import can_keep, is_vector, looks_numeric
 from fewlabels.io.finder.guess import guess
+from fewlabels.io.finder.look import Look
 from fewlabels.io.finder.names import DOCUMENTED, matching
 from fewlabels.io.finder.score_columns import class_names, score_columns
 from fewlabels.wording import some_of
@@ -72,6 +73,9 @@ def find_roles(
             Argument("content", content),
             " is a column of predictions: an annotator who sees it is not blind. Name another.",
         )
+    if id is None:
+        # As on the command line: with rows numbered beside it, labels that are told by its ids would hit other items.
+        id = Look(source).called_id({predicted, confidence, content, *scored}) or source.index  # noqa: A001
     used = {id, predicted, confidence, *scored}
     vector = len(scored) == 1
     return Roles(id, scored, vector, predicted, confidence, kept_columns(source, used, columns, content), known)

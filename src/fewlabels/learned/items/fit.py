@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fewlabels.learned.items.differing import TAUS, WILD_TAU, crossed_sds, omega_grid, tau_prior, wild_shares
 from fewlabels.learned.items.evidence_terms import SCALE_PRIOR, SCALES
 from fewlabels.learned.items.model import Trust
 from fewlabels.learned.items.sums import Sums
@@ -15,31 +17,6 @@ if TYPE_CHECKING:
 
     from fewlabels.learned.items.strips import Strips
 
-# How much cells differ beyond their confidences, and how probable that is beforehand: around 0.43 for nearly all of the
-# surveyed classifiers. One in sixteen is taken to have cells with nothing in common, so that these are soon found out.
-TAUS = np.array([0.1, 0.2, 0.43, 0.9, 2.0])
-TAU_PRIOR = np.array([0.04, 0.1, 0.7, 0.1, 0.06])
-# Where it is open what confidences mean, or there are none, they explain little of what cells differ by.
-OPEN_TAU_PRIOR, _OPEN = np.array([0.04, 0.1, 0.36, 0.3, 0.2]), 0.5  # for kinds with a slope of at least this sd
-# Groups by columns of the pool, such as sex or site, are often alike beyond their confidences, and sometimes very
-# different: a classifier was not made to tell them apart.
-COLUMNS_TAU_PRIOR = np.array([0.4, 0.15, 0.2, 0.2, 0.05])
-# Where several factors are crossed (the groups of reading with those of asking, or predicted classes with groups), the
-# τ is how much they interact. Less is known of columns than of classes, so it is vaguer.
-CROSSED_TAU_PRIOR = np.array([0.35, 0.25, 0.25, 0.1, 0.05])
-# How much the levels of the crossed factors differ: the first one's, and all others'. They need not be alike: classes
-# mostly differ by 0.43, while languages may not differ at all, or much more.
-OMEGAS = np.array(
-    [[0.1, 0.1], [0.1, 0.43], [0.1, 0.9], [0.43, 0.1], [0.43, 0.43], [0.43, 0.9], [0.43, 1.8], [0.9, 0.43], [0.9, 0.9]]
-)
-OMEGA_PRIOR = np.array([0.13, 0.1, 0.05, 0.12, 0.27, 0.13, 0.07, 0.07, 0.06])
-# The same where only one is crossed.
-ONE_OMEGA, ONE_OMEGA_PRIOR = np.array([[0.1], [0.43], [0.9], [1.8]]), np.array([0.25, 0.5, 0.17, 0.08])
-# Of few groups, one may be quite unlike the others, which are alike and say so: a class that is seldom predicted, a
-# site with another camera. So each of up to five groups is wild with the first probability, and its u has at least the
-# sd that follows. Of more groups fewer are (by the cube of their number), since these tell themselves how much they
-# differ; below the last number none is.
-_WILD, _WILD_TAU, _WILD_GROUPS, _TAME = 0.1, 2.0, 5, 0.01
 # Newton's steps to the mode of a wild u; the sum around it forgives what is left.
 _WILD_STEPS = 4
 # A kind and a τ that are together less probable than this beforehand are not looked at; nor a kind, a τ and an ω where
@@ -51,6 +28,7 @@ _RARE_IF_BESIDE = 0.004
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
 # A Newton step that gains less than this in log posterior is the last one: the next would gain about its square.
 _ENOUGH = 1e-5
+_MOST_STEPS = 200  # a fit that does not settle ends all the same
 # Numbers in the largest array of several fits at once.
 _BLOCK = 2**20
 
@@ -58,8 +36,8 @@ _BLOCK = 2**20
 def learn(strips: Strips, right: NDArray[np.float64], labels: NDArray[np.float64]) -> Trust:
     """Fit the model to labels: right answers and labels of each strip, two of shape (strips,).
 
-    Damped Newton steps on (a, b, g, v) and u at all points of the grid at once; the log posterior is concave, so they
-    converge.
+    Damped Newton steps on (a, b, g, h, v) and u at all points of the grid at once; the log posterior is concave, so
+    they converge.
     """
     seen = np.flatnonzero(labels)
     return Fit(strips, right[seen], labels[seen], seen).converged().posterior()
@@ -79,32 +57,6 @@ def learn_several(strips: Strips, right: NDArray[np.float64], labels: NDArray[np
         fit = Fit(strips, right[start : start + block, seen], labels[seen], seen)
         found += fit.begun(mean).converged().posteriors()
     return found
-
-
-def tau_prior(strips: Strips, *, crossed: bool) -> NDArray[np.float64]:
-    """The prior of τ for each kind of classifier, shape (kinds, taus)."""
-    if crossed or strips.columns:
-        one = CROSSED_TAU_PRIOR if crossed else COLUMNS_TAU_PRIOR
-        return np.tile(one, (len(strips.kinds), 1))
-    return np.where(strips.kinds[:, 4, None] >= _OPEN, OPEN_TAU_PRIOR, TAU_PRIOR)
-
-
-def omega_grid(crossed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How much the levels of each crossed factor differ, shape (omegas, crossed), and how probable that is."""
-    if crossed == 0:
-        return np.empty((1, 0)), np.ones(1)
-    if crossed == 1:
-        return ONE_OMEGA, ONE_OMEGA_PRIOR
-    return OMEGAS[:, [0] + [1] * (crossed - 1)], OMEGA_PRIOR
-
-
-def wild_share(strips: Strips) -> float:
-    """How probable a wild group is: one quite unlike the others. 0 for one group, bins, and crossed factors."""
-    groups = int(strips.effect.max(initial=0)) + 1
-    if groups == 1 or len(strips.crossed) or strips.scale[0] < 1:
-        return 0.0
-    share = _WILD * min(1.0, (_WILD_GROUPS / groups) ** 3)
-    return share if share >= _TAME else 0.0
 
 
 class Integrals(NamedTuple):
@@ -128,15 +80,35 @@ class Integrals(NamedTuple):
     lean: NDArray[np.float64]
     chance: NDArray[np.float64]
 
-    def or_else(self, other: Integrals, share: float, at: NDArray[np.intp]) -> Integrals:
-        """The two mixed, if the other one has this probability beforehand; `at` is the level of each strip."""
-        usual, unusual = np.log1p(-share) + self.log_size, np.log(share) + other.log_size
-        log_size = np.logaddexp(usual, unusual)
-        p = np.exp(unusual - log_size)
-        mean = (1 - p) * self.mean + p * other.mean
-        variance = (1 - p) * self.variance + p * other.variance + p * (1 - p) * (other.mean - self.mean) ** 2
-        lean = (1 - p)[:, None] * self.lean + p[:, None] * other.lean
-        return Integrals(log_size, mean, variance, lean, (1 - p)[:, at] * self.chance + p[:, at] * other.chance)
+    def or_else(self, other: Integrals, share: NDArray[np.float64], part: Part) -> Integrals:
+        """These, mixed in some levels with the other ones, which have this probability there beforehand."""
+        levels, strips = part.levels, part.strips
+        mixed = Integrals(*(values.copy() for values in self))
+        usual, unusual = np.log1p(-share) + self.log_size[:, levels], np.log(share) + other.log_size
+        mixed.log_size[:, levels] = np.logaddexp(usual, unusual)
+        p, apart = np.exp(unusual - mixed.log_size[:, levels]), other.mean - self.mean[:, levels]
+        mixed.mean[:, levels] += p * apart
+        mixed.variance[:, levels] += p * (other.variance - self.variance[:, levels] + (1 - p) * apart**2)
+        mixed.lean[..., levels] += p[:, None] * (other.lean - self.lean[..., levels])
+        mixed.chance[:, strips] += p[:, part.at] * (other.chance - self.chance[:, strips])
+        return mixed
+
+
+class Part(NamedTuple):
+    """Some levels of a fit and their strips: places among those that have labels, and the level of each strip.
+
+    Shapes (levels,), (strips,) and (strips,).
+    """
+
+    levels: NDArray[np.intp]
+    strips: NDArray[np.intp]
+    at: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, levels: NDArray[np.intp], at: NDArray[np.intp]) -> Part:
+        """Some levels, ascending; `at` is the level of every strip."""
+        strips = np.flatnonzero(np.isin(at, levels))
+        return cls(levels, strips, np.searchsorted(levels, at[strips]))
 
 
 class Fit:
@@ -163,11 +135,10 @@ class Fit:
         self.log_prior = np.log(prior[kind, tau, omega, scale])
         self.mean = np.pad(strips.kinds[kind, 1::2], ((0, 0), (0, beside + more)))
         self.mean[:, 0] += strips.lift[kind, scale] if beside else 0.0
-        levels = [int(levels.max()) + 1 for levels in strips.crossed]
-        sd = np.repeat(omegas[omega] * strips.scale[1:], levels, axis=1)
+        sd = crossed_sds(strips, omegas)[omega]
         beside_sd = np.repeat(SCALES[scale, None], beside, axis=1)
         self.inverse = 1 / np.column_stack([strips.kinds[kind, 2::2], beside_sd, sd]) ** 2
-        self.wild = wild_share(strips)
+        self.wild = wild_shares(strips)
         self.versions = right.shape[0] if right.ndim == 2 else 1
         if right.ndim == 2:
             self.right = np.repeat(right, len(self.tau), axis=0)
@@ -189,8 +160,9 @@ class Fit:
 
     def converged(self) -> Fit:
         """Take steps until they gain next to nothing."""
-        while self.step() > _ENOUGH:
-            pass
+        for _ in range(_MOST_STEPS):
+            if self.step() <= _ENOUGH:
+                break
         return self
 
     def look(
@@ -257,28 +229,42 @@ class Fit:
     def posteriors(self) -> list[Trust]:
         """The Gaussians at the modes (Laplace), corrected level by level, and the evidence for each point.
 
-        Given (a, b, g, v) the u are independent, so the integral over each is one-dimensional (`integrated`). The mode
-        of (a, b, g, v) is then moved by one Newton step of the likelihood with u integrated out. With one label in each
-        of 30 cells and τ = 1.8, Laplace alone is wrong by up to 0.026 in a cell's mean and by e^0.8 in the evidence;
-        this by 0.002 and e^0.06.
+        Given (a, b, g, h, v) the u are independent, so the integral over each is one-dimensional (`integrated`). The
+        mode of (a, b, g, h, v) is then moved by one Newton step of the likelihood with u integrated out. With one label
+        in each of 30 cells and τ = 1.8, Laplace alone is wrong by up to 0.026 in a cell's mean and by e^0.8 in the
+        evidence; this by 0.002 and e^0.06.
         """
         own, lean, schur = self.curvature()
         each = self.integrated(self.u, own, lean, 1 / self.tau[:, None] ** 2)
-        if self.wild:
-            each = each.or_else(self.let_loose(), self.wild, self.at)
+        wild = np.flatnonzero(self.wild[self.levels])
+        if len(wild):
+            part = Part.of(wild, self.at)
+            each = each.or_else(self.only(part).let_loose(), self.wild[self.levels[wild]], part)
         slope = self.slope(self.right - self.labels * each.chance)
         step = np.linalg.solve(schur, slope[..., None])
         log_weight = self.log_prior - (self.inverse * (self.shared - self.mean) ** 2).sum(axis=1) / 2
         log_weight += each.log_size.sum(axis=1) + (slope * step[..., 0]).sum(axis=1) / 2
         log_weight += (np.log(self.inverse).sum(axis=1) - np.linalg.slogdet(schur)[1]) / 2
         effect = each.mean - (each.lean * step).sum(axis=1)
-        unseen = np.sqrt((1 - self.wild) * self.tau**2 + self.wild * np.maximum(self.tau, _WILD_TAU) ** 2)
+        unseen = np.sqrt(
+            self.tau[:, None] ** 2 * (1 - self.wild) + np.maximum(self.tau, WILD_TAU)[:, None] ** 2 * self.wild
+        )
         parts = (log_weight, unseen, self.shared + step[..., 0], schur, effect, each.variance, each.lean)
         return [self._trust(*of_one) for of_one in zip(*(np.split(part, self.versions) for part in parts), strict=True)]
 
+    def only(self, part: Part) -> Fit:
+        """The fit as it stands, of some levels alone."""
+        found = copy(self)
+        found.right, found.labels, found.design = (
+            values[..., part.strips] for values in (self.right, self.labels, self.design)
+        )
+        found.levels, found.at, found.total = self.levels[part.levels], part.at, Sums(part.at)
+        found.u = self.u[:, part.levels]
+        return found
+
     def let_loose(self) -> Integrals:
         """What there is to know of each u if its level is a wild one; the shared effects stay where they are."""
-        u, hold = self.u, 1 / np.maximum(self.tau, _WILD_TAU)[:, None] ** 2
+        u, hold = self.u, 1 / np.maximum(self.tau, WILD_TAU)[:, None] ** 2
         for _ in range(_WILD_STEPS):
             weight, rest = self._at_modes(u)
             u = u + np.clip((self.total(rest) - u * hold) / (self.total(weight) + hold), -1, 1)
@@ -322,7 +308,8 @@ class Fit:
     ) -> Trust:
         """The posterior from the parts of one version."""
         weight = np.exp(log_weight - log_weight.max())
-        return Trust(self.strips, weight / weight.sum(), tau, mode, schur, *self.everywhere(tau, *of_levels))
+        mean = np.sqrt((tau**2).mean(axis=1))
+        return Trust(self.strips, weight / weight.sum(), mean, mode, schur, *self.everywhere(tau, *of_levels))
 
     def everywhere(
         self,
@@ -331,9 +318,8 @@ class Fit:
         spread: NDArray[np.float64],
         lean: NDArray[np.float64],
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Effects, spreads and leans of all levels: those without labels keep their prior."""
-        points, levels = len(tau), int(self.strips.effect.max(initial=0)) + 1
-        effects, leans = np.zeros((points, levels)), np.zeros((points, len(self.design), levels))
-        spreads = np.repeat(tau[:, None] ** 2, levels, axis=1)
+        """Effects, spreads and leans of all levels: those without labels keep their prior, with these sds."""
+        effects, leans = np.zeros(tau.shape), np.zeros((len(tau), len(self.design), tau.shape[1]))
+        spreads = tau**2
         effects[:, self.levels], spreads[:, self.levels], leans[..., self.levels] = effect, spread, lean
         return effects, spreads, leans

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fewlabels.learned.items.between import IF_OPEN, larger, surer
 from fewlabels.learned.items.evidence_terms import by_group, lifts, patterns
 from fewlabels.learned.items.sums import RowSums, Sums
 from fewlabels.partition import numbered
@@ -53,6 +54,8 @@ KINDS = np.array(
         [0.01, -3.0, 3.0, 1.0, 0.7, 0.3, 0.5],
     ]
 )
+# Where b has at least this sd, it is open what confidences mean.
+_OPEN = 0.5
 # However much a classifier is in doubt, it is not for certain a modest one.
 _MOST_MODEST = 0.5
 # Nobody is right in 9,999 of 10,000 cases because confidences say so: they may be rounded, or mean nothing. Of the
@@ -125,7 +128,8 @@ class Strips:
     size
         Items in each strip, shape (strips,).
     kinds
-        The prior of (a, b, g), shape (kinds, 7): weight, then mean and sd of a, of b and of g.
+        The prior of (a, b, g, h), shape (kinds, 9): weight, then mean and sd of each; (kinds, 7) without h, if no group
+        is larger than another.
     scale
         How much the levels of each factor differ compared with groups, the first one's first, shape (1 + factors,).
     said
@@ -134,6 +138,8 @@ class Strips:
         Whether the first factor is told by columns of the pool alone, and not by predicted classes.
     evidence
         The mean of each evidence column in each strip, shape (columns, strips).
+    larger
+        How much larger each strip's group is than the others, shape (1, strips); (0, 0) if all are equal.
     lift
         What is added to the mean of a at each kind and each s of the evidence, shape (kinds, scales).
     """
@@ -151,6 +157,7 @@ class Strips:
     columns: bool = False
     evidence: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     lift: NDArray[np.float64] = field(default_factory=lambda: np.zeros((1, 1)))
+    larger: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
 
     @cached_property
     def by_cell(self) -> Sums:
@@ -171,15 +178,15 @@ class Strips:
 
     @cached_property
     def design(self) -> NDArray[np.float64]:
-        """What a, b, g, the b of evidence and the crossed v are multiplied by, shape (own + effects, strips)."""
+        """What a, b, g, h, the b of evidence and the crossed v are multiplied by, shape (own + effects, strips)."""
         ones = [levels == np.arange(int(levels.max()) + 1)[:, None] for levels in self.crossed]
-        first = [np.ones_like(self.x), self.x, self.between, *self.evidence]
+        first = [np.ones_like(self.x), self.x, self.between, *self.larger, *self.evidence]
         return np.concatenate([first, *ones]).astype(float)
 
     @property
     def own(self) -> int:
-        """How many shared effects are not those of a crossed factor: a, b, g, and one for each evidence column."""
-        return 3 + len(self.evidence)
+        """How many shared effects are not those of a crossed factor: a, b, g, h, and one for each evidence column."""
+        return 3 + len(self.larger) + len(self.evidence)
 
 
 def strips(
@@ -225,6 +232,7 @@ def strips(
             between, kinds = oftener(groups, factors.levels[-1], n)[first], _NO_CONFIDENCE.copy()
             kinds[:, 5:] = _OFTENER
         made = Strips(strip, *_at(levels, first), nothing, between, size, kinds, scale, columns=columns)
+        made = _sized(made, factors, n, n)
         return _beside(made, evidence, groups, n, n, expit(_NO_CONFIDENCE[:, 1]))
     s = np.clip(confidence, _EDGE, 1 - _EDGE)
     x, doubt = logit(s), s * (1 - s) * n
@@ -233,7 +241,9 @@ def strips(
     rows = np.flatnonzero(n)
     order = rows[np.argsort(x[rows])]
     mass = np.cumsum(0.5 * n[order] / n.sum() + 0.5 * doubt[order] / doubt.sum())
-    edges = np.unique(x[order][np.searchsorted(mass, np.arange(1, _STRIPS) / _STRIPS)])
+    edges = x[order][np.searchsorted(mass, np.arange(1, _STRIPS) / _STRIPS)]
+    # They are in order already. And with `np.unique` NumPy imports its masked arrays, a tenth of a command.
+    edges = edges[np.diff(edges, prepend=-np.inf) > 0]
     strip, first = _pieces([*levels, np.searchsorted(edges, x, side="right"), *alike])
     size = np.bincount(strip, n).astype(np.int64)
     middle = np.bincount(strip, x * n) / size
@@ -244,6 +254,7 @@ def strips(
     kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, mean)
     said = float(np.average(confidence, weights=n))
     made = Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, said, columns)
+    made = _sized(made, factors, n, doubt)
     return _beside(made, evidence, groups, n, doubt, np.full(len(kinds), mean))
 
 
@@ -282,6 +293,23 @@ def kinds_of(said: float, least: float, *, columns: bool = False) -> NDArray[np.
     if columns:
         kinds[:, 5:] *= _COLUMNS
     return kinds
+
+
+def _sized(made: Strips, factors: Factors, n: NDArray[np.float64], doubt: NDArray[np.float64]) -> Strips:
+    """Strips with the sizes of their groups, and the prior of h; as they are if all sizes are equal, or for bins."""
+    group = factors.levels[0]
+    size, sd = larger(group, doubt, n, columns=factors.columns)
+    if np.ptp(size) < _NEAR or any(factors.bins[:1]):
+        return made
+    of = np.empty(len(made.x), dtype=np.int64)
+    of[made.strip] = group
+    sds = sd * np.where(is_open(made.kinds), IF_OPEN, 1.0)
+    return replace(made, larger=size[of][None], kinds=np.column_stack([made.kinds, 0 * sds, sds]))
+
+
+def is_open(kinds: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether it is open what confidences mean, or there are none, for each kind of classifier; shape (kinds,)."""
+    return kinds[:, 4] >= _OPEN
 
 
 def _beside(
@@ -334,31 +362,6 @@ def _at(
     """Cell, first factor and the other factors of some items, from the levels of factors and cells."""
     effect, *crossed, cell = (level[first].astype(np.int64) for level in levels)
     return cell, effect, np.array(crossed, dtype=np.int64).reshape(len(crossed), len(first))
-
-
-def surer(
-    y: NDArray[np.float64],
-    x: NDArray[np.float64],
-    group: NDArray[np.int64],
-    doubt: NDArray[np.float64],
-    n: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """How much surer each group is than the pool: z = w·(mean y of the group − mean y of the pool), shape (groups,).
-
-    y, x and doubt are those of each row and n the items it stands for, all of shape (items,). The pool's mean is
-    weighted by doubt, as x0 is, so that a change of g alone hardly changes the overall accuracy. w is the share of the
-    variance of x that lies within groups: nearly 1 for classes, and nearly 0 for bins of confidence, whose means say no
-    more than their items do.
-    """
-    means = np.bincount(group, y * n) / np.maximum(np.bincount(group, n), 1)
-    return _within(x, group, n) * (means - doubt @ means[group] / doubt.sum())
-
-
-def _within(x: NDArray[np.float64], group: NDArray[np.int64], n: NDArray[np.float64]) -> float:
-    """The share of the variance of x that lies within groups; x, group and items of each row, shape (items,)."""
-    means = np.bincount(group, x * n) / np.maximum(np.bincount(group, n), 1)
-    around, whole = x - means[group], x - np.average(x, weights=n)
-    return float((n * around) @ around / max(float((n * whole) @ whole), 1e-12))
 
 
 def intercepts(rest: NDArray[np.float64], size: NDArray[np.int64], goal: float) -> NDArray[np.float64]:

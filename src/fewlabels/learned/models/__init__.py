@@ -6,7 +6,7 @@ from fewlabels.learned.models.answers import Answers, compare_answers
 from fewlabels.learned.models.believed import ModelsBelief, OneModelBelief
 from fewlabels.learned.models.levels import LevelsBelief
 from fewlabels.learned.models.panel import Learning, Panel
-from fewlabels.learned.models.record import BEFORE, stays_ahead
+from fewlabels.learned.models.record import BEFORE, Record
 from fewlabels.learned.models.truth import TruthBelief
 from fewlabels.learned.models.voices import (
     ALONE,
@@ -39,11 +39,11 @@ __all__ = [
     "OneModelBelief",
     "Panel",
     "Point",
+    "Record",
     "TruthBelief",
     "compare_answers",
     "draw_chances",
     "fit_sets",
     "guesses",
     "listen",
-    "stays_ahead",
 ]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.learned.items.believed import LearnedBelief, Summary, strength
-from fewlabels.learned.models.record import stays_ahead
+from fewlabels.learned.models.record import Record
+from fewlabels.learned.models.rival import Rival, doubt
 from fewlabels.learned.models.voices import chances, draw_parameters, most_parameters
 from fewlabels.wording import percent
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 # The generator of the draws behind means, variances and the worth of items: the same labels give the same numbers.
 _SEED = 0x6D6F64656C73
-_LEAST_VARIANCE = 1e-2
+_LEAST_VARIANCE, _LEAST_CHANCE = 1e-2, 1e-12
 # A rival that is less probably the best than this is not asked about; at most so many are.
 _UNLIKELY, _RIVALS = 0.002, 12
 
@@ -250,24 +251,14 @@ class ModelsBelief(LearnedBelief):
     def unbeaten(self) -> NDArray[np.float64]:
         """The largest P(best) that the leader's record against each rival allows: the least of them, shape (groups,).
 
-        After k labels where two differ it is (k + 1)/(k + 2), by Laplace's rule, or what their record says if that is
-        more: from then on the belief itself has been tried on these two.
+        The belief learns from all labels who is right where two differ, and can be sure of it without having been tried
+        on those items that decide between these two.
         """
-        learning, panel = self.learning, self.learning.panel
-        lead, option = self.look.expected.argmax(axis=1), panel.answers.option
-        right = (option[learning.asked] == learning.place[:, None]).astype(np.int64)
-        found = np.ones(panel.groups)
-        for g, first in enumerate(lead.tolist()):
-            asked, open_ = panel.group[learning.asked] == g, option[learning.open[learning.features.group == g]]
-            here, said = right[asked], option[learning.asked[asked]]
-            apart = here[:, [first]] - here
-            left = (open_ != open_[:, [first]]).sum(axis=0)
-            tried = (said != said[:, [first]]).sum(axis=0)
-            ahead = stays_ahead((apart > 0).sum(axis=0), (apart < 0).sum(axis=0), left)
-            if self.target == "population":  # others like these may come, though all of these are known
-                ahead = np.where((left > 0) | (tried == 0), ahead, 0.0)
-            found[g] = np.maximum(ahead, (tried + 1) / (tried + 2)).min()
-        return found
+        learning = self.learning
+        heard, lead = learning.panel.about(learning.asked), self.look.expected.argmax(axis=1).tolist()
+        records = (Record.of(heard, learning.place, learning.features, g, first) for g, first in enumerate(lead))
+        ahead = [one.is_ahead() if self.target == "population" else one.stays_ahead() for one in records]
+        return np.array([each.min() for each in ahead])
 
     # --- the worth of a label
 
@@ -277,19 +268,15 @@ class ModelsBelief(LearnedBelief):
         first = right >= right.max(axis=1, keepdims=True) - 1e-9
         return np.asarray((first / first.sum(axis=1, keepdims=True)).mean(axis=0))
 
-    def rivals(self, group: int) -> tuple[int, list[tuple[int, float]]]:
-        """The leader of a group, with the highest mean, and its rivals: each with P(r is best)/Var(leader − r).
-
-        The variances are those of the right answers in the pool.
-        """
+    def rivals(self, group: int) -> tuple[int, list[Rival]]:
+        """The leader of a group, with the highest mean, and the models that may still be better."""
         expected, right = self.look.expected[group], self.look.right[:, group]
         lead = int(expected.argmax())
         chance = self.chances(group)
         order = [r for r in np.argsort(-chance, kind="stable")[: _RIVALS + 1].tolist() if r != lead]
         found = [r for r in order if chance[r] > _UNLIKELY] or [int(np.argsort(-expected, kind="stable")[1])]
-        apart = [max(float((right[:, lead] - right[:, r]).var()), _LEAST_VARIANCE) for r in found]
-        weighed = [max(float(chance[r]), _UNLIKELY) / var for r, var in zip(found, apart, strict=True)]
-        return lead, list(zip(found[:_RIVALS], weighed[:_RIVALS], strict=True))
+        apart = {r: max(float((right[:, lead] - right[:, r]).var()), _LEAST_VARIANCE) for r in found[:_RIVALS]}
+        return lead, [Rival(r, max(float(chance[r]), _UNLIKELY), variance) for r, variance in apart.items()]
 
     def contest(self, group: int) -> NDArray[np.float64]:
         """The worth of a label for the best model of a group: Σ_r P(r is best)·doubt(leader, r)/Var(leader − r).
@@ -299,9 +286,23 @@ class ModelsBelief(LearnedBelief):
         learning = self.learning
         lead, rivals = self.rivals(group)
         out = np.zeros(len(learning.panel.group))
-        for rival, weight in rivals:
-            out[learning.open] += weight * doubt(learning.features.option, self.look.chance, lead, rival)
+        for rival in rivals:
+            out[learning.open] += rival.weight * doubt(learning.features.option, self.look.chance, lead, rival.model)
         return np.where(learning.panel.group == group, out, 0.0)
+
+    def by_lot(self, group: int) -> NDArray[np.float64]:
+        """P(each item) if a rival is drawn by P(r is best), then an item at random on which it and the leader differ.
+
+        Shape (items,): of items of the group without a label; all 0 if there are none.
+        """
+        learning = self.learning
+        lead, rivals = self.rivals(group)
+        option, here = learning.features.option, learning.features.group == group
+        out = np.zeros(len(learning.panel.group))
+        for rival in rivals:
+            apart = learning.open[here & (option[:, lead] != option[:, rival.model])]
+            out[apart] += rival.chance / max(len(apart), 1)
+        return out / max(out.sum(), _LEAST_CHANCE)
 
     def summary(self) -> Summary:
         """A summary of what was learned about where the models agree and differ."""
@@ -372,16 +373,6 @@ class OneModelBelief(LearnedBelief):
     def summary(self) -> Summary:
         """A summary of what was learned about where the models agree and differ."""
         return self.joint.summary()
-
-
-def doubt(option: NDArray[np.int16], chance: NDArray[np.float64], a: int, b: int) -> NDArray[np.float64]:
-    """The variance of (a is right − b is right) for each item, shape (items,): what its label settles for certain.
-
-    0 where the two give the same answer. The chances of the options have the shape (items, options + none).
-    """
-    places = np.arange(chance.shape[1])
-    sign = (option[:, a, None] == places).astype(float) - (option[:, b, None] == places)
-    return np.asarray((chance * sign**2).sum(axis=1) - (chance * sign).sum(axis=1) ** 2)
 
 
 def _root(covariance: NDArray[np.float64]) -> NDArray[np.float64]:

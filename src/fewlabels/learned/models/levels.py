@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.learned.models.believed import ModelsBelief, doubt
+from fewlabels.learned.models.believed import ModelsBelief
+from fewlabels.learned.models.rival import doubt
 from fewlabels.learned.models.voices import chances, draw_parameters
 
 if TYPE_CHECKING:
@@ -135,4 +136,4 @@ def _worth(belief: ModelsBelief, option: NDArray[np.int16], chance: NDArray[np.f
         a, b = belief.learning.panel.focus
         return (option[:, a] != option[:, b]).astype(float)
     lead, rivals = belief.rivals(group)
-    return np.sum([weight * doubt(option, chance, lead, rival) for rival, weight in rivals], axis=0)
+    return np.sum([rival.weight * doubt(option, chance, lead, rival.model) for rival in rivals], axis=0)

@@ -146,7 +146,7 @@ class Panel:
             return sorted_
         # Several that agree are right more often than each is sure to be; by how much is not known.
         start = sorted_.kinds[:1, 1] - KINDS[0, 1] + _GAP if sure is not None else _AGREED
-        kinds = np.array([[1.0, float(np.ravel(start)[0]), _DOUBT, 0.8, 0.4, *KINDS[0, 5:]]])
+        kinds = np.array([[1.0, float(np.ravel(start)[0]), _DOUBT, 0.8, 0.4, *sorted_.kinds[0, 5:]]])
         return replace(sorted_, kinds=kinds)
 
     @cached_property

@@ -36,7 +36,7 @@ def svg(numbers: Plot, width: int = 720, *, kind: str = "") -> str:
     >>> from fewlabels import plots
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
     >>> plots.svg(plots.PLOTS["forest"].of(fl.create(None, "pets", pool)))
-    '<svg class="fl-plot fl-forest" role="img" aria-label="Groups with intervals. Each line is the 95% range of ...
+    '<svg class="fl-plot fl-forest" role="img" aria-label="No class has enough labels yet. Each line is ...
     """
     height, inside = _body(numbers, width)
     return f"{_opening(numbers, width, height, kind)}{inside}</svg>"

@@ -40,16 +40,18 @@ for (const button of document.querySelectorAll("thead button")) {
     fold();
   });
 }
-// A long table shows only its first rows on a screen, until the reader asks for all of them or searches.
+// A long table shows only its first rows on a screen, until the reader asks for all of them or searches. A report about
+// one group has no such table.
 const table = document.getElementById("table");
 const find = document.getElementById("find");
 const all = document.getElementById("all");
-const most = Number(table.dataset.fold);
-const everything = () => [...table.tBodies].flatMap((body) => [...body.rows]);
+const everything = () => (table ? [...table.tBodies].flatMap((body) => [...body.rows]) : []);
 let open = false;
 function fold() {
+  if (!table) return;
   const wanted = find.value.trim().toLowerCase();
   const rows = everything();
+  const most = Number(table.dataset.fold);
   const long = rows.length > most;
   let shown = 0;
   for (const row of rows) {

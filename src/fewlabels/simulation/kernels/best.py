@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SURE, _NEAR, _BATCHES = 0.95, 0.9, 12
-_BEFORE, _AHEAD = 4.0, 6.0  # as in learned/models/record.py
+_WON, _LOST, _MANY, _FAR, _PARTS = 3.0, 5.0, 400, 0.9995, 3  # as in learned/models/record.py
 _TIE = 1e-9  # as in tasks/models.py
-_SHARP, _SHARPEST = 10, 5.0  # as in tasks/best.py
+_SHARP, _SHARPEST, _BY_LOT, _GROWN = 10, 5.0, 0.25, 50  # as in tasks/best.py
 # Each label has its own belief at first; later a twentieth of the labels come between two of them.
 _FIRST, _SHARE = 20, 20
 
@@ -48,37 +48,54 @@ _is_due = formula(is_due)
 
 
 @formula
-def stays_ahead(wins: int, losses: int, left: int) -> float:
-    """P(one model ends at least level with another), as `learned/models/record.py`."""
-    need = -((wins - losses - left) // 2)
-    a, b = wins + _BEFORE, losses + _BEFORE
-    share = a / (a + b)
-    spread = math.sqrt(left * share * (1 - share) * (1 + max(left - 1, 0) / (a + b + 1)))
-    if need <= 0 or left * share - need >= _AHEAD * spread:
-        return 1.0
-    level = math.lgamma(left + 1) - math.lgamma(a + b + left) + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    total = 0.0
-    for more in range(need, left + 1):
-        ways = math.lgamma(more + 1) + math.lgamma(left - more + 1)
-        total += math.exp(level - ways + math.lgamma(more + a) + math.lgamma(left - more + b))
-    return min(total, 1.0)
+def _beta_binomial(a: float, b: float, n: int) -> NDArray[np.float64]:
+    """P(each number of n), shape (n + 1,)."""
+    out = np.empty(n + 1)
+    level = math.lgamma(n + 1) - math.lgamma(a + b + n) + math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+    for k in range(n + 1):
+        ways = math.lgamma(k + 1) + math.lgamma(n - k + 1)
+        out[k] = math.exp(level - ways + math.lgamma(k + a) + math.lgamma(n - k + b))
+    return out
 
 
 @formula
-def unbeaten(field: Field, free: NDArray[np.bool_], asked: NDArray[np.int64], lead: int) -> float:
+def stays_ahead(wins: NDArray[np.int64], losses: NDArray[np.int64], left: NDArray[np.int64]) -> float:
+    """P(one model ends at least level with another), from the parts of their record, as `Record.stays_ahead`."""
+    ahead, rest = (wins - losses).sum(), left.sum()
+    mean, variance = float(ahead), 0.0
+    for k in range(len(wins)):
+        a, b, n = wins[k] + _WON, losses[k] + _LOST, left[k]
+        share = a / (a + b)
+        mean += n * (2 * share - 1)
+        variance += 4 * n * share * (1 - share) * (1 + max(n - 1, 0) / (a + b + 1))
+    if rest == 0:
+        return 1.0 if ahead >= 0 else 0.0
+    normal = math.erfc(-mean / math.sqrt(2 * variance)) / 2
+    if rest > _MANY or normal >= _FAR:
+        return normal
+    chance = np.ones(1)
+    for k in range(len(wins)):
+        chance = np.convolve(chance, _beta_binomial(wins[k] + _WON, losses[k] + _LOST, left[k]))
+    return min(chance[max(-((ahead - rest) // 2), 0) :].sum(), 1.0)
+
+
+@formula
+def unbeaten(field: Field, free: NDArray[np.bool_], lead: int) -> float:
     """The largest P(best) that the leader's record against each rival allows, as `ModelsBelief.unbeaten`."""
     items, models = field.option.shape
     least = 1.0
     for h in range(models):
-        wins, losses, left, tried = 0, 0, 0, 0
-        for i in asked:
-            if field.option[i, lead] != field.option[i, h]:
-                tried += 1
-                wins += field.option[i, lead] == field.true[i]
-                losses += field.option[i, h] == field.true[i]
+        wins, losses, left = np.zeros(_PARTS, np.int64), np.zeros(_PARTS, np.int64), np.zeros(_PARTS, np.int64)
         for i in range(items):
-            left += free[i] and field.option[i, lead] != field.option[i, h]
-        least = min(least, max(stays_ahead(wins, losses, left), (tried + 1) / (tried + 2)))
+            one, two = field.option[i, lead], field.option[i, h]
+            if one != two:
+                # A model without an answer, −1, has the support of "none of them", which is 0.
+                gap = field.base[i, one, 0] - field.base[i, two, 0]
+                part = 1 if abs(gap) * models < 0.5 else (2 if gap > 0 else 0)
+                left[part] += free[i]
+                wins[part] += not free[i] and one == field.true[i]
+                losses[part] += not free[i] and two == field.true[i]
+        least = min(least, stays_ahead(wins, losses, left))
         if least < _SURE:
             break  # it is not sure, whatever the others say
     return least
@@ -114,11 +131,13 @@ def best_run(
             weight = weigh(field, order[:label], thetas, lowers)
             pick, theta = draw_parameters(thetas, lowers, weight, 0.5, field.normals)
             sight = look(field, free, known, pick, theta, field.uniform)
-            lead, worth = int(sight.expected.argmax()), contest(field, free, sight)
-            worth = (worth / max(worth.max(), _TIE)) ** min(max(label / _SHARP, 1.0), _SHARPEST)
+            lead, (worth, by_lot) = int(sight.expected.argmax()), contest(field, free, sight)
+            worth = (worth / max(worth.max(), _TIE)) ** (2 * min(max(label / _SHARP, 1.0), _SHARPEST))
+            share = _BY_LOT * min(label / _GROWN, 1.0)
+            worth = np.sqrt((1 - share) * worth / max(worth.sum(), _TIE) + share * by_lot)
             enough = label == items or (label + 1) / (label + 2) >= _SURE
             near = sure[0] < 0 and enough and is_best(sight.right, lead) >= _NEAR
-            near = near and unbeaten(field, free, order[:label], lead) >= _SURE
+            near = near and unbeaten(field, free, lead) >= _SURE
             if near and _is_sure(judge, field, free, known, thetas, lowers, weight, lead):
                 sure[0], sure[1] = label, lead
         while mark < len(budgets) and (label == budgets[mark] or label == items):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fewlabels.simulation.kernels.voices import Field
 
-_RIVALS, _UNLIKELY, _LEAST_VARIANCE = 12, 0.002, 1e-2  # as in learned/models/believed.py
+_RIVALS, _UNLIKELY, _LEAST_VARIANCE, _LEAST_CHANCE = 12, 0.002, 1e-2, 1e-12  # as in learned/models/believed.py
 
 
 class Sight(NamedTuple):
@@ -284,34 +284,44 @@ def chances_of(right: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @formula
-def contest(field: Field, free: NDArray[np.bool_], sight: Sight) -> NDArray[np.float64]:
-    """The worth of a label of each item, as `ModelsBelief.contest`, shape (items,)."""
+def contest(field: Field, free: NDArray[np.bool_], sight: Sight) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The worth of a label of each item, as `ModelsBelief.contest`, and P(each) as `by_lot`, two of shape (items,)."""
     lead, chance = int(sight.expected.argmax()), chances_of(sight.right)
-    worth = np.zeros(len(field.option))
+    worth, by_lot = np.zeros(len(field.option)), np.zeros(len(field.option))
     order = np.argsort(-chance, kind="mergesort")
     rivals = 0
     for r in order[: _RIVALS + 1]:
         if r != lead and chance[r] > _UNLIKELY and rivals < _RIVALS:
-            _tell(field, free, sight, lead, r, chance[r], worth)
+            _tell(field, free, sight, lead, r, chance[r], worth, by_lot)
             rivals += 1
     if rivals == 0:
         r = np.argsort(-sight.expected, kind="mergesort")[1]
-        _tell(field, free, sight, lead, r, max(chance[r], _UNLIKELY), worth)
-    return worth
+        _tell(field, free, sight, lead, r, max(chance[r], _UNLIKELY), worth, by_lot)
+    return worth, by_lot / max(by_lot.sum(), _LEAST_CHANCE)
 
 
 @formula
 def _tell(
-    field: Field, free: NDArray[np.bool_], sight: Sight, a: int, b: int, chance: float, worth: NDArray[np.float64]
+    field: Field,
+    free: NDArray[np.bool_],
+    sight: Sight,
+    a: int,
+    b: int,
+    chance: float,
+    worth: NDArray[np.float64],
+    by_lot: NDArray[np.float64],
 ) -> None:
-    """Add what labels say about the difference of two models, by the chance of the second."""
-    apart = max((sight.right[a] - sight.right[b]).var(), _LEAST_VARIANCE)
+    """Add what labels say about the difference of two models, by the chance of the second, and an equal lot of each."""
+    apart, count = max((sight.right[a] - sight.right[b]).var(), _LEAST_VARIANCE), 0
+    for i in range(len(worth)):
+        count += free[i] and field.option[i, a] != field.option[i, b]
     for i in range(len(worth)):
         one, two = field.option[i, a], field.option[i, b]
         if free[i] and one != two:
             p = sight.chance[i, one] if one >= 0 else 0.0
             q = sight.chance[i, two] if two >= 0 else 0.0
             worth[i] += chance * (p + q - (p - q) ** 2) / apart
+            by_lot[i] += chance / count
 
 
 @formula

@@ -1,0 +1,56 @@
+"""Pools made for benchmarks, whose labels are known: columns with effects, a rare class, classes of unequal size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import expit, logit
+
+import fewlabels as fl
+
+if TYPE_CHECKING:
+    from fewlabels.pool import Pool
+
+
+def made(effect: float) -> tuple[Pool, list[int]]:
+    """A pool of eight classes with columns whose effects on the log-odds of being right have this deviation."""
+    rng = np.random.default_rng(3)
+    items = 6000
+    lang, tier = rng.choice(6, items, p=[0.4, 0.2, 0.15, 0.1, 0.1, 0.05]), rng.choice(3, items)
+    predicted, s = rng.integers(8, size=items), rng.beta(6, 1.5, items)
+    odds = -0.3 + 0.8 * logit(s) + rng.normal(0, effect, 6)[lang] + rng.normal(0, effect, 3)[tier]
+    right = rng.random(items) < expit(odds + rng.normal(0, 0.43, 8)[predicted])
+    columns = {"lang": [f"l{k}" for k in lang], "tier": [f"t{k}" for k in tier]}
+    pool = fl.read_pool({"predicted": [str(k) for k in predicted], "confidence": s} | columns, classes=list("01234567"))
+    return pool, np.where(right, predicted, (predicted + 1) % 8).tolist()
+
+
+def rare(classes: int) -> tuple[Pool, list[int]]:
+    """A pool in which the last class is seldom there, and seldom right where it is predicted: its items are others'.
+
+    Classes are less and less frequent. Confidences say how hard an item is, and nothing about the class that it is
+    mistaken for, which is mostly the next one.
+    """
+    rng, items, names = np.random.default_rng([classes, 4]), 3000, [f"c{k:02d}" for k in range(classes)]
+    share = np.exp(-3.4 * np.arange(classes) / classes)
+    mean = np.append(np.clip(rng.normal(0.9, 0.06, classes - 1), 0.6, 0.98), 0.4)
+    true = rng.choice(classes, items, p=share / share.sum())
+    chance = np.clip(rng.beta(6 * mean[true] + 0.2, 6 * (1 - mean[true]) + 0.2), 0.01, 0.999)
+    other = (true + np.where(rng.random(items) < 0.6, 1, rng.integers(1, classes, items))) % classes
+    predicted = np.where(rng.random(items) < chance, true, other)
+    s = np.clip(expit(logit(chance) + rng.normal(1, 0.7, items)), 1 / classes, 0.9999)
+    return fl.read_pool({"predicted": [names[k] for k in predicted], "confidence": s}, classes=names), true.tolist()
+
+
+def unequal(groups: int) -> tuple[Pool, list[int]]:
+    """A pool of 8,000 items in classes of very different size (Zipf), each with an effect of its own."""
+    rng, items = np.random.default_rng([1, groups, 99]), 8000
+    share = 1 / np.arange(1, groups + 1) ** 1.1
+    predicted = rng.choice(groups, items, p=rng.permutation(share / share.sum()))
+    s = np.clip(expit(rng.normal(rng.normal(1.2, 0.4, groups)[predicted], 1.2)), 0.3, 0.999)
+    odds = -0.3 + 0.85 * logit(s) + rng.normal(0, 0.5, groups)[predicted]
+    right = rng.random(items) < expit(odds)
+    classes = [f"c{k}" for k in range(groups)]
+    pool = fl.read_pool({"predicted": [classes[k] for k in predicted], "confidence": s}, classes=classes)
+    return pool, np.where(right, predicted, (predicted + 1) % groups).tolist()

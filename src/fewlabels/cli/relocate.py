@@ -1,0 +1,56 @@
+"""`fewlabels relocate`: say where a table is that stays where it is, after it has moved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from fewlabels.cli.common import complete_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HELP = """Say where the table of an assessment is now, after it has moved.
+
+It is for predictions that stay where they are: patterns, folders, databases. PLACE is what `fewlabels new` would be
+given now. It must be the same table: its counts and sums are compared with those at the beginning. All assessments of
+the table find it there from then on; a server that is running has to be started again. NAME can be left out if the
+database has only one assessment.
+
+\b
+Examples:
+  fewlabels relocate audit.db '/data/new/place/*.parquet'
+  fewlabels relocate audit.db worst postgresql://me@other/ml --table ml.predictions
+"""
+
+
+@click.command(help=_HELP, short_help="Say where a table of predictions is now.")
+@click.argument("address", metavar="DATABASE")
+@click.argument("words", nargs=-1, required=True, metavar="[NAME] PLACE", shell_complete=complete_names)
+@click.option("--table", metavar="NAME", help="The table or view, where PLACE is a database.")
+def relocate(address: str, words: Sequence[str], *, table: str | None) -> None:
+    """See `_HELP`."""
+    from contextlib import closing
+
+    from fewlabels.beginning import load
+    from fewlabels.cli.common import name_and_rest, talk
+    from fewlabels.cli.tables import watched
+    from fewlabels.engines.opening import open_table
+    from fewlabels.errors import InputError
+    from fewlabels.io.tables import moved_to
+    from fewlabels.store import Store
+
+    name, rest = name_and_rest(address, words)
+    if len(rest) != 1:
+        raise InputError("one place is needed: a file, a pattern in quotes, a folder or an address.")
+    with closing(Store(address, existing=True)) as store:
+        audit = load(store, name)
+        pool = audit.pool
+        if pool.reserve is None:
+            raise InputError(f"the predictions of {audit.name!r} are in the database itself: nothing has to be moved.")
+        with open_table(rest[0], table=table) as opened:
+            with watched(opened):
+                moved = moved_to(pool, opened)
+            store.grow_pool(pool.fingerprint, moved)
+            talk(f"{audit.name!r} finds its predictions in {opened.name} from now on. They are the same as before.")
