@@ -28,6 +28,7 @@ ORDER = (
     "reserve",
     "pool",
     "changes",
+    "recipes",
     "partition",
     "belief",
     "alike",

@@ -14,6 +14,7 @@ from fewlabels.bins import Bins, bins_from, values_of
 from fewlabels.checks import number_of, of_kind, whole_number
 from fewlabels.errors import Argument, InputError
 from fewlabels.pool import NO_ANSWER, Pool
+from fewlabels.recipes import recipe_words
 from fewlabels.reserve import BINS, EDGES
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Partition:
     @property
     def words(self) -> str:
         """How the groups were made, in words."""
-        return _words(self.recipe)
+        return recipe_words(self.recipe)
 
     def position(self, name: str) -> int:
         """The position of a group by its name; an unknown name is an InputError.
@@ -401,37 +402,3 @@ def _sort_key(value: object) -> tuple[int, float, str]:
     if isinstance(value, (bool, int, float)):
         return (0, float(value), "")
     return (1, 0.0, str(value))
-
-
-def columns_of(recipe: Mapping[str, Any]) -> set[str]:
-    """The columns of the pool that a recipe uses.
-
-    >>> columns_of({"by": "cross", "of": [{"by": "column", "column": "sex"}, {"by": "predicted"}]})
-    {'sex'}
-    """
-    own = {str(recipe["column"])} if "column" in recipe else set()
-    return own.union(*(columns_of(part) for part in recipe.get("of", ())))
-
-
-def by_columns_alone(recipe: Mapping[str, Any]) -> bool:
-    """Whether a recipe tells groups apart by columns of the pool, and by nothing that the classifier says.
-
-    >>> by_columns_alone({"by": "cross", "of": [{"by": "column", "column": "sex"}, {"by": "predicted"}]})
-    False
-    """
-    by = recipe.get("by")
-    return by == "column" or (by == "cross" and all(map(by_columns_alone, recipe["of"])))
-
-
-def _words(recipe: Mapping[str, Any]) -> str:
-    by = recipe["by"]
-    if by == "whole":
-        return "(the whole pool)"
-    if by == "score":
-        return f"by score (equal {recipe['equal']})"
-    if by == "cross" and all(part["by"] == "column" for part in recipe["of"]):
-        return f"by columns {' × '.join(repr(part['column']) for part in recipe['of'])}"
-    if by == "cross":
-        return " × ".join(_words(part) for part in recipe["of"])
-    bins = f" in {len(recipe['bins']['edges']) + 1} bins" if "bins" in recipe else ""
-    return {"predicted": "by predicted class", "map": "by class map"}.get(by) or f"by column {recipe['column']!r}{bins}"

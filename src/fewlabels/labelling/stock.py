@@ -10,7 +10,7 @@ import numpy as np
 from fewlabels.arrow import column_of
 from fewlabels.errors import InputError, PoolChangedError, StoreError
 from fewlabels.io.cards import columns_of_card, opened_card
-from fewlabels.partition import columns_of
+from fewlabels.recipes import columns_of
 from fewlabels.reserve import RunsLow
 
 if TYPE_CHECKING:

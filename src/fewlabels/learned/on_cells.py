@@ -13,7 +13,8 @@ from fewlabels.learned.classes import ClassBelief
 from fewlabels.learned.items import Factors, ItemBelief, LearnedBelief, learn, learn_once, strips
 from fewlabels.learned.mistakes import doubted, expected
 from fewlabels.learned.models import ModelsBelief, Panel
-from fewlabels.partition import by_columns_alone, items_of, numbered
+from fewlabels.partition import items_of, numbered
+from fewlabels.recipes import by_columns_alone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,7 +23,7 @@ from fewlabels.findings.reading import Reading
 from fewlabels.gate import check
 from fewlabels.metrics import Prevalence
 from fewlabels.opposites import positive_of
-from fewlabels.partition import by_columns_alone
+from fewlabels.recipes import by_columns_alone
 from fewlabels.report.pictures import with_pictures
 from fewlabels.table import Table
 
