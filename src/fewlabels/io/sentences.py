@@ -1,6 +1,7 @@
 """Answers of language models that are sentences: the class that a sentence names, and refusals.
 
-Nothing is guessed: a sentence that names two classes, or denies one, is not read as any.
+A sentence that names two classes, or has a word that may deny the one it names, is not read as any. Only words can be
+looked for: a sentence that means the opposite in other words is read as the class that it names.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 
 # Words with which a sentence may mean the opposite of the class that it names.
 _DENIES = {
-    *("no", "not", "non", "never", "neither", "nor", "none", "cannot", "without", "hardly"),
+    *("no", "not", "non", "never", "neither", "nor", "none", "nothing", "anything", "cannot", "without", "lacks"),
+    *("hardly", "barely", "scarcely", "rarely", "far", "unlikely", "doubt", "doubtful", "fail", "fails", "except"),
+    *("opposite", "false", "wrong", "incorrect", "isnt", "arent", "wasnt", "doesnt", "dont", "didnt", "cant", "wont"),
     *("nicht", "kein", "keine", "keinen", "ne", "pas", "jamais", "ni", "nunca"),
 }
 # How a language model begins to refuse.
