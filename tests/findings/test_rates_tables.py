@@ -212,9 +212,18 @@ def test_a_gap_that_labels_alone_do_not_show_says_what_it_rests_on() -> None:
     """No false positive in 32 labels against one in 7; and a chance by labels alone against its integral."""
     gap = {"measure": "false positive rate", "lowest": "a", "highest": "b", "gap": 0.03, "low": 0.01, "high": 0.09}
     gap |= {"probability": 0.995, "by_labels": 0.62, "ends": (0.002, 0.03), "compared": 2, "left_out": 0}
-    assert _gap_words(gap).endswith("the labels of these two groups alone say so with a probability of 62%.")
+    assert "learned from other groups: " in _gap_words(gap, "")
+    assert _gap_words(gap, "scores").endswith("the labels of these two groups alone say so with a probability of 62%.")
     assert "alone" not in _gap_words(gap | {"by_labels": 0.97})
     assert "alone" not in _gap_words(gap | {"probability": 0.6})
+    assert "alone" not in _gap_words(gap | {"by_labels": None})
+
+
+def test_a_gap_between_groups_that_are_wholly_labelled_rests_on_nothing_else() -> None:
+    pool = fl.read_pool({"predicted": ["yes", "no"] * 10, "sex": ["f"] * 10 + ["m"] * 10})
+    made = fl.create(None, "all", pool, "column:sex", target="pool")
+    made.tell({item: "no" if item == "0" else ["yes", "no"][int(item) % 2] for item in made.ask(20).ids})
+    assert not [words for words in made.fairness("column:sex", positive="yes").words if "alone" in words]
     k, n = np.array([0, 1]), np.array([32, 7])
     at = np.linspace(0, 1, 20_001)
     exact = np.trapezoid(stats.beta.cdf(at, 1, 33) * stats.beta.pdf(at, 2, 7), at)

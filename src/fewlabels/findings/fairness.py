@@ -9,7 +9,7 @@ import numpy as np
 
 from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.estimates import check_level, summed_up
-from fewlabels.findings.evidence import NOTES
+from fewlabels.findings.evidence import NOTES, beside
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
 from fewlabels.named import class_named, groups_from
@@ -19,7 +19,7 @@ from fewlabels.table import Table
 from fewlabels.tasks.backing import FEW
 from fewlabels.tasks.grounds import SAFE
 from fewlabels.undefined import divided
-from fewlabels.wording import Style, counted, percent, probability, shortened
+from fewlabels.wording import Style, counted, is_exact, percent, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -154,7 +154,7 @@ def read_fairness(
     table = Table({name: [row[name] for row in rows] for name in rows[0]}, settings)
     columns = ("measure", "lowest", "highest", "gap", "low", "high", "probability")
     gap_table = Table({name: [gap[name] for gap in gaps] for name in columns}, settings)
-    return Fairness(table, gap_table, tuple(map(_gap_words, gaps)))
+    return Fairness(table, gap_table, tuple(_gap_words(gap, beside(pool)) for gap in gaps))
 
 
 def _measures(
@@ -257,6 +257,7 @@ def _gap(
         return []
     mean, low, high = summed_up((values[:, highest] - values[:, lowest])[:, None], level)
     fact = counted is None
+    by_labels = None if counted is None else _by_labels(*counted, place[lowest], place[highest])
     return [
         {
             "measure": measure.name,
@@ -266,7 +267,7 @@ def _gap(
             "low": None if fact else low[0],
             "high": None if fact else high[0],
             "probability": None if fact else float((values[:, highest] > values[:, lowest]).mean()),
-            "by_labels": None if counted is None else _by_labels(*counted, place[lowest], place[highest]),
+            "by_labels": None if is_exact(low[0], high[0]) else by_labels,  # labels of all items leave no doubt
             "ends": (float(values[:, lowest].mean()), float(values[:, highest].mean())),
             "compared": int(enough.sum()),
             "left_out": int((groups.sizes > 0).sum() - enough.sum()),
@@ -281,15 +282,18 @@ def _by_labels(k: NDArray[np.int64], n: NDArray[np.int64], lowest: int, highest:
     return float((low < high).mean())
 
 
-def _gap_words(gap: Mapping[str, Any]) -> str:
-    """The largest gap in a sentence, and what it rests on where the labels of the two groups do not show it."""
+def _gap_words(gap: Mapping[str, Any], known: str = "") -> str:
+    """The largest gap in a sentence, and what it rests on where the labels of the two groups do not show it.
+
+    `known` says what the learned prior learns from beside labels.
+    """
     words = _gap_sentence(gap)
     sure, by_labels = gap["probability"], gap["by_labels"]
-    if sure is None or sure < SAFE or by_labels >= SAFE:
+    if sure is None or sure < SAFE or by_labels is None or by_labels >= SAFE:
         return words
     return (
-        f"{words} This rests on what was learned from confidences and other groups: the labels of these two groups "
-        f"alone say so with a probability of {probability(by_labels)}."
+        f"{words} This rests on what was learned from {f'{known} and ' if known else ''}other groups: the labels of "
+        f"these two groups alone say so with a probability of {probability(by_labels)}."
     )
 
 
