@@ -12,7 +12,7 @@ from fewlabels.estimates import affordable, estimate, share_ends
 from fewlabels.stopping import Stop, is_reached, wanted_by
 from fewlabels.table import Table
 from fewlabels.tasks import Estimate, Task
-from fewlabels.tasks.backing import ENOUGH, FEW, backed_groups, is_average_backed
+from fewlabels.tasks.backing import ENOUGH, FEW, backed_groups, is_average_backed, own_labels
 from fewlabels.tasks.snapshot import LEVEL, promised
 from fewlabels.wording import Style, chosen, counted, probability
 
@@ -126,15 +126,15 @@ def lacks(rule: str, task: Task, belief: Belief, cells: Cells, *, backed: bool, 
     """
     if rule == "probability" and not backed:
         return f"the answer rests on fewer than {FEW} labels in a group that it names"
-    if rule == "overall" and not is_average_backed(belief, cells, at_random):
+    if rule == "overall" and not is_average_backed(task.metric, belief, cells, at_random):
         return (
             f"fewer than {ENOUGH} labels were drawn at random from all items, and most items are in groups with fewer "
             f"than {FEW} labels"
         )
     if rule != "width":
         return ""
-    asked = task.askable(cells)
-    bare = asked & ~backed_groups(belief, cells)
+    asked, metric = task.askable(cells), task.metric
+    bare = asked & ~backed_groups(metric, belief, cells)
     small = int((bare & (cells.partition.sizes < FEW)).sum()) if belief.target == "population" else 0
     if not bare.any():
         return ""
@@ -143,9 +143,10 @@ def lacks(rule: str, task: Task, belief: Belief, cells: Cells, *, backed: bool, 
         if small
         else ""
     )
-    return (
-        f"{int(bare.sum()):,} of {counted(int(asked.sum()), 'group')} have fewer than {FEW} labels of their own{ever}"
-    )
+    own = own_labels(metric, belief.counts, cells)
+    about = " that count" if (own < cells.total(belief.counts.sum(axis=-1)).round())[bare].any() else ""
+    groups = f"{int(bare.sum()):,} of {counted(int(asked.sum()), 'group')}"
+    return f"{groups} have fewer than {FEW} labels of their own{about}{ever}"
 
 
 def missing_labels(progress: Table | None) -> NDArray[np.int64] | None:

@@ -72,6 +72,27 @@ def test_labels_of_another_kind_are_not_enough() -> None:
     assert set(other_table(made, fl.Accuracy(), made.groups, 0.95)["note"]) == {""}
 
 
+def test_gate_rule_and_answer_need_labels_of_the_kind_too() -> None:
+    """All labels are right, and two of them are of the class: no recall passes, stops or is named on these."""
+    said = ["a"] * 60 + ["b"] * 300
+    pool = fl.read_pool({"predicted": said, "confidence": [0.97] * 360, "site": ["x", "y"] * 180})
+    made = fl.create(None, "two", pool, "whole", task=fl.Estimate(fl.Recall("a")), policy=fl.UniformItems())
+    made.ask(360)
+    made.tell({str(i): said[i] for i in (0, 1, *range(60, 74))})
+    assert made.check("recall:a >= 0.5", overall=True).verdict == "open"
+    assert made.check("accuracy >= 0.5", overall=True).verdict == "pass"
+    assert made.check("recall:a >= 0.5", overall=True).table["backed"] == [False]
+    for stop in (fl.Stop(width=0.9), fl.Stop(overall=0.9)):
+        assert not made.standing(stop=stop).reached
+    assert (
+        "1 of 1 group have fewer than 5 labels of their own that count" in made.standing(stop=fl.Stop(width=0.9)).words
+    )
+    assert not made.put(fl.Identify(fl.Recall("a"), lowest=1), groups="column:site").backed
+    made.tell({str(i): "a" for i in range(2, 8)})
+    assert made.check("recall:a >= 0.5", overall=True).verdict == "pass"
+    assert made.standing(stop=fl.Stop(width=0.9)).reached
+
+
 def test_counts_agree_with_counting_by_hand() -> None:
     rng = np.random.default_rng(3)
     said, true, site = (rng.choice(list(names), 200) for names in ("abc", "abc", "xy"))

@@ -8,7 +8,7 @@ from fewlabels.findings.evidence import NOTES
 from fewlabels.findings.labels import shown_by_labels
 from fewlabels.metrics.accuracy import RightOrWrong
 from fewlabels.table import Table
-from fewlabels.tasks.backing import is_backed, is_thin
+from fewlabels.tasks.backing import is_thin
 from fewlabels.tasks.certify_words import chance
 from fewlabels.tasks.compare import REGIONS
 from fewlabels.tasks.grounds import of_these
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import GroupRow
 
 _VALUES = ("mean", "low", "high", "median")
-_HIDDEN = ("rank_low", "rank_high", "behind_low", "behind_high", "prior", "evidence")
+_HIDDEN = ("rank_low", "rank_high", "behind_low", "behind_high", "prior", "evidence", "backed")
 _APART = ("behind", "regret")
 _SHOWN = ("right", "counted", "of_these")
 _CHANCES = ("chance", *REGIONS)
@@ -149,9 +149,8 @@ def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
         elif name == "metric":
             columns[name] = [(metric or task.metric).name] * len(table)
         elif name == "reaches":
-            rows = zip(values, table["labelled"], table["n"], strict=True)
-            target = table.settings["target"]
-            columns[name] = [chance(reaches, backed=is_backed(labelled, n, target)) for reaches, labelled, n in rows]
+            rows = zip(values, table["backed"], strict=True)
+            columns[name] = [chance(reaches, backed=backed) for reaches, backed in rows]
         elif name in _APART:
             columns[name] = _changes(table, name, style)
         elif name in _CHANCES:

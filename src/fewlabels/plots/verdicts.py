@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from fewlabels.plots.drawing.picture import Key, Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
-from fewlabels.tasks.backing import is_backed
 from fewlabels.tasks.certify_words import SHORT, chance
 from fewlabels.tasks.grounds import support
 from fewlabels.wording import Style, chosen, counted, shortened
@@ -103,7 +102,7 @@ class Verdicts(Plot):
             settings["at_least"],
             settings["level"],
             settings["guarantee"],
-            tuple(_judged(row, right, settings["target"]) for row in table.rows()),
+            tuple(_judged(row, right) for row in table.rows()),
             noun=noun,
         )
 
@@ -152,11 +151,10 @@ class Verdicts(Plot):
         )
 
 
-def _judged(row: Mapping[str, Any], right: Mapping[str, int] | None, target: str) -> Judged:
-    names = ("group", "n", "labelled", "mean", "low", "high", "reaches", "verdict")
+def _judged(row: Mapping[str, Any], right: Mapping[str, int] | None) -> Judged:
+    names = ("group", "n", "labelled", "mean", "low", "high", "reaches", "backed", "verdict")
     shown = row.get("right", None if right is None else right[row["group"]])
-    backed = is_backed(row["labelled"], row["n"], target)
-    return Judged(**{name: row[name] for name in names}, right=shown, backed=backed)
+    return Judged(**{name: row[name] for name in names}, right=shown)
 
 
 def _verb(kind: Verdict, n: int) -> str:

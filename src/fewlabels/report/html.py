@@ -22,7 +22,6 @@ from fewlabels.findings.key_figures import key_figures
 from fewlabels.gate.checking import support
 from fewlabels.plots.verdicts import Verdicts
 from fewlabels.report.settings import settings
-from fewlabels.tasks.backing import is_backed
 from fewlabels.tasks.certify_words import chance
 from fewlabels.wording import Style, percent, probability, shortened
 
@@ -141,10 +140,10 @@ def _key(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
-def _chance(row: GroupRow | Mapping[str, Any], target: str = "population") -> str:
+def _chance(row: GroupRow | Mapping[str, Any]) -> str:
     """Return the chance that a group reaches the line, from a row of the report or of a rule's table."""
     if isinstance(row, Mapping):
-        return chance(row["reaches"], backed=is_backed(row["labelled"], row["n"], target))
+        return chance(row["reaches"], backed=row["backed"])
     return chance(row.reaches, backed=row.backed)
 
 

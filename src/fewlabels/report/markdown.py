@@ -11,7 +11,6 @@ from fewlabels.findings.judges import in_words, judge_rows
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.gate.checking import support
 from fewlabels.report.settings import settings
-from fewlabels.tasks.backing import is_backed
 from fewlabels.tasks.certify_words import chance
 from fewlabels.wording import NONE, Style, counted, percent, probability
 
@@ -106,7 +105,7 @@ def _checks(report: Report) -> list[str]:
                 style.value(row["mean"]),
                 style.range(row["low"], row["high"]),
                 row["verdict"],
-                chance(row["reaches"], backed=is_backed(row["labelled"], row["n"], check.table.settings["target"])),
+                chance(row["reaches"], backed=row["backed"]),
             )
             for row in check.table.rows()
         ]

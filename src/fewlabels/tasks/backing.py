@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
+    from fewlabels.metrics.base import Metric
 
 FEW = 5
 """With fewer labels than this, a group's number says more about the prior than about the group."""
@@ -40,19 +41,31 @@ def is_backed(labelled: int, n: int, target: str) -> bool:
     return n > 0 and not is_thin(labelled, n, target)
 
 
-def backed_groups(belief: Belief, cells: Cells) -> NDArray[np.bool_]:
-    """Which groups are backed by labels of their own, as booleans of shape (groups,)."""
+def own_labels(metric: Metric, counts: NDArray[np.float64], cells: Cells) -> NDArray[np.int64]:
+    """How many labels each group's number is about, shape (groups,), from labels of shape (cells, outcomes).
+
+    All labels of the group count, except for a share of some of its items: the recall of a class is about the labels
+    that are truly of that class.
+    """
+    share = metric.labels_of(counts, cells)
+    return np.rint(cells.total(counts.sum(axis=-1)) if share is None else share[1]).astype(np.int64)
+
+
+def backed_groups(metric: Metric, belief: Belief, cells: Cells) -> NDArray[np.bool_]:
+    """Which groups are backed by labels of their own that the metric is about, as booleans of shape (groups,)."""
     labelled = np.rint(cells.total(belief.counts.sum(axis=-1))).astype(np.int64)
     sizes = cells.partition.sizes
     known = labelled >= sizes if belief.target == "pool" else np.zeros(len(sizes), dtype=bool)
-    return (sizes > 0) & ((labelled >= FEW) | known)
+    return (sizes > 0) & ((own_labels(metric, belief.counts, cells) >= FEW) | known)
 
 
-def is_average_backed(belief: Belief, cells: Cells, at_random: float) -> bool:
+def is_average_backed(metric: Metric, belief: Belief, cells: Cells, at_random: float) -> bool:
     """Whether labels back the average over all groups.
 
     They do if enough of them were drawn at random from all items, or if most items are in groups that have labels of
-    their own. Otherwise what was assumed before any label, or the scores, would decide it.
+    their own; and there must be a few that the metric is about. Otherwise what was assumed before any label, or the
+    scores, would decide it.
     """
-    bare = float(cells.partition.shares[~backed_groups(belief, cells)].sum())
-    return at_random >= ENOUGH or bare <= MOST
+    bare = float(cells.partition.shares[~backed_groups(metric, belief, cells)].sum())
+    few = int(own_labels(metric, belief.counts, cells).sum()) < FEW
+    return bare == 0 or (not few and (at_random >= ENOUGH or bare <= MOST))

@@ -134,14 +134,14 @@ class Certify(Task):
                 self.metric.value(theta, cells),
                 self._wealth(belief, cells),
                 self.askable(cells),
-                backed_groups(belief, cells),
+                backed_groups(self.metric, belief, cells),
             )
         mean = self.metric.value(belief.mean(), cells)
         variance = np.maximum(value_variance(self, belief, cells, belief.mean()), _LEAST)
         density = np.exp(-((mean - self.line) ** 2) / (2 * variance)) / np.sqrt(variance)
         # Where the value is 0/0 there is no distance from the line, and such a label is worth nothing for it.
         worth = variance_drop(self, belief, cells, theta) * np.nan_to_num(density) * self.askable(cells)
-        lacking = self.askable(cells) & ~backed_groups(belief, cells)
+        lacking = self.askable(cells) & ~backed_groups(self.metric, belief, cells)
         return np.where(lacking, np.maximum(worth.max(axis=-1, keepdims=True), _LEAST), worth)
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
@@ -162,6 +162,7 @@ class Certify(Task):
         columns = {name: [table.columns[name][g] for g in order] for name in names}
         columns |= {"reaches": [None if np.isnan(p) else p for p in chance[order].tolist()]}
         columns |= self._won(belief, cells, order)
+        columns["backed"] = backed_groups(self.metric, belief, cells)[order].tolist()
         columns["verdict"] = [verdicts[g] for g in order]
         failed = tuple(cells.partition.names[g] for g in order if verdicts[g] == "fail")
         settings: dict[str, Any] = {
@@ -257,7 +258,7 @@ class Certify(Task):
         """The largest probability with which pass or fail is guaranteed; None without the guarantee."""
         if not self.guarantee:
             return None
-        told = self.askable(cells) & backed_groups(belief, cells)
+        told = self.askable(cells) & backed_groups(self.metric, belief, cells)
         reach, miss = (np.where(told, side, -np.inf)[self.askable(cells)] for side in self._wealth(belief, cells))
         return float(max(1 - np.exp(-reach.min()), 1 - len(miss) * np.exp(-miss.max()), 0.0))
 
@@ -294,7 +295,7 @@ class Certify(Task):
         By bets and by the exact test, for metrics that are one share. For others five labels are enough, and the
         posterior decides.
         """
-        supported = backed_groups(belief, cells)
+        supported = backed_groups(self.metric, belief, cells)
         if not self.metric.marginal:
             return supported, supported
         reach = self._wealth(belief, cells)[0] >= self._thresholds(cells)[0]
@@ -306,7 +307,7 @@ class Certify(Task):
         reach, miss = self.own_labels(belief, cells)
         passes, fails = reach & (chance >= self.sure), miss & (1 - chance >= self.sure)
         if self.guarantee:
-            supported = backed_groups(belief, cells)
+            supported = backed_groups(self.metric, belief, cells)
             passes, fails = (won & supported for won in self.guaranteed(belief, cells))
         return ["pass" if passes[g] else "fail" if fails[g] else "open" for g in range(len(cells.partition))]
 

@@ -283,7 +283,7 @@ class Compare(Task):
 
     def _backed(self, belief: Belief, cells: Cells) -> bool:
         """Whether both groups have labels of their own."""
-        return bool(backed_groups(belief, cells)[self._pair(cells)].all())
+        return bool(backed_groups(self.metric, belief, cells)[self._pair(cells)].all())
 
     def _pair(self, cells: Cells) -> list[int]:
         return [cells.partition.position(self.a), cells.partition.position(self.b)]

@@ -148,7 +148,7 @@ class Identify(Task):
         names = columns["group"]
         table = Table({name: columns[name] for name in shown}, settings)
         named = order[: self.plays]
-        backed = bool((backed_groups(belief, cells)[filled[named]] & has_number(values)[named]).all())
+        backed = bool((backed_groups(self.metric, belief, cells)[filled[named]] & has_number(values)[named]).all())
         words = self._words(names, probability, backed)
         return Answer(words, probability, table, tuple(names[: self.plays]), backed=backed)
 
@@ -165,7 +165,7 @@ class Identify(Task):
         chosen = self.right(snapshot.values, snapshot.cells, snapshot.rng)
         times = np.bincount(chosen.ravel(), minlength=len(snapshot.cells.partition))
         named = np.lexsort((last(self._sign * snapshot.mean), -times))[: self.plays]
-        backed = backed_groups(snapshot.belief, snapshot.cells) & has_number(snapshot.values)
+        backed = backed_groups(self.metric, snapshot.belief, snapshot.cells) & has_number(snapshot.values)
         return Conclusion(named, float(np.isin(chosen, named).all(axis=1).mean()), bool(backed[named].all()))
 
     def is_right(
