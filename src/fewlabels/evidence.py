@@ -119,7 +119,9 @@ def _numbers(
     if said is not None:
         return [*_some(_apart(said == predicted, ~missing, n)), *gaps]
     if pa.types.is_temporal(column.type):
-        raise InputError(f"the column {name!r} holds times, and evidence is numbers or words. Turn them into numbers.")
+        raise InputError(
+            f"the column {name!r} holds times, and evidence must be numbers or words. Turn them into numbers."
+        )
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         values = column.cast(pa.float64(), safe=False).to_numpy()
         missing = missing | ~np.isfinite(values)
@@ -131,8 +133,8 @@ def _numbers(
     levels = sorted(set(words))
     if len(levels) > MOST_WORDS:
         raise InputError(
-            f"the column {name!r} has {len(levels):,} different texts, and evidence is numbers or up to {MOST_WORDS} "
-            "different words, such as pass and fail. Name another column."
+            f"the column {name!r} has {len(levels):,} different texts, and evidence must be numbers or up to "
+            f"{MOST_WORDS} different words, such as pass and fail. Name another column."
         )
     place = np.array([*(levels.index(word) for word in words), -1])
     said_so = place[encoded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)]

@@ -92,7 +92,7 @@ class Spec:
         whole_field(self, "strips", "The 'strips'", least=0)
         if self.strips and self.groups.get("by") != "whole":
             raise SpecError(
-                "'strips' of confidence are asked in where all items are one group. Use groups=whole(pool)."
+                "'strips' of confidence are used only when all items are one group. Use groups=whole(pool)."
             )
 
         self._check_noise()
@@ -120,8 +120,8 @@ class Spec:
             )
         if self.task.of_models:
             raise SpecError(
-                f"{type(self.task).__name__} takes labels as true. Labels that may be wrong can be read by questions "
-                "about one model only so far."
+                f"{type(self.task).__name__} takes labels as true. So far, only questions about one model can allow "
+                "for labels that may be wrong."
             )
 
     def of(self, pool: Pool) -> Pool:

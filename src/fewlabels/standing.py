@@ -249,7 +249,7 @@ def _on_guarantee(stop: Stop, task: Task, adopted: int, *, said: bool) -> str:
         came = f"{counted(adopted, 'label')} came from elsewhere, for items that were not asked for"
         return f" The guarantee cannot be given: {came}."
     shared = f"; {task.shared_out}" if task.shared_out and stop.probability is not None else ""
-    return f" This holds at every look, however often you look{shared}."
+    return f" This holds however often you look{shared}."
 
 
 def _said(task: Task, now: float, lack: str, *, labels: bool) -> str:

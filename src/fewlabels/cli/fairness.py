@@ -25,10 +25,10 @@ Examples:
 
 @click.command(help=_HELP, short_help="Compare groups of people: error rates, gaps and ratios.")
 @assessment_arguments
-@click.option("--groups", metavar="HOW", help="Other groups than the question's, as in `fewlabels new`.")
+@click.option("--groups", metavar="HOW", help="Groups other than the question's, as in `fewlabels new`.")
 @click.option("--positive", metavar="CLASS", help=_POSITIVE)
 @click.option("--reference", metavar="GROUP", help="The group to compare with.  [default: all other items]")
-@click.option("--model", metavar="NAME", help="Another model of the pool than that of the question.")
+@click.option("--model", metavar="NAME", help="A model of the pool other than the question's.")
 @level_option
 @json_option
 def fairness(

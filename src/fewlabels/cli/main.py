@@ -57,14 +57,14 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "export": ("fewlabels.cli.export:export", "Write labels, log, estimates or open requests to a file."),
     },
     "Keep safe": {
-        "backup": ("fewlabels.cli.keeping:backup", "Write a checked copy into a file, while people label."),
+        "backup": ("fewlabels.cli.keeping:backup", "Write a checked copy to a file, even while people label."),
         "copy": ("fewlabels.cli.keeping:copy", "Copy everything from one database to another."),
         "verify": ("fewlabels.cli.keeping:verify", "Check that nothing was damaged, changed or lost."),
     },
     "Research": {
         "simulate": (
             "fewlabels.cli.simulate:simulate",
-            "Find the method that needs the fewest labels, on known labels.",
+            "Find the method that needs the fewest labels, on labelled data.",
         ),
         "paper": ("fewlabels.cli.paper:paper", "Reproduce the tables and figures of the paper."),
     },

@@ -98,4 +98,4 @@ def certainty(finding: Finding) -> KeyFigure | None:
         return KeyFigure("Answer is right", probability(sure), "by the labels so far")
     every = "both" if len(chances) == 2 else "all"
     about = f"{every} are right with a chance of {probability(sure)}"
-    return KeyFigure(f"Right of the {spelled(len(chances))} named", f"about {round(sum(chances))}", about)
+    return KeyFigure(f"Right among the {spelled(len(chances))} named", f"about {round(sum(chances))}", about)

@@ -116,7 +116,7 @@ def check(
             f"{audit.name!r} asks which of several models is better, about items on which they differ, and a rule is "
             "about one model. Begin an assessment of that model, with ",
             Argument("model"),
-            ", and put the rule to it.",
+            ", and check the rule there.",
         )
     audit = audit.snapshot()
     pool = audit.pool_of(model)

@@ -119,7 +119,7 @@ def rule_of(rule: str | Rule | None, task: Task, **settings: Any) -> Rule:
     if given:
         whose = "the assessment's own rule" if rule is None else "a Rule"
         raise SpecError(
-            f"The {next(iter(given))!r} of check() belongs to a rule that is a text, and {whose} says it itself. "
+            f"The {next(iter(given))!r} of check() is for a rule given as text; {whose} already sets it. "
             f'Write check("accuracy >= 0.9", {next(iter(given))}=...).'
         )
     return own_rule(task) if rule is None else rule

@@ -207,11 +207,11 @@ def check_one_model(evidence: Sequence[str], positive: str | None = None) -> Non
     """Refuse what is about the column of one model beside several models."""
     if evidence:
         raise InputError(
-            "evidence columns say how probably the answer of one model is right, and here are several models. Read one "
+            "evidence columns are about the answers of one model, and there are several models here. Read one "
             "of them, or leave out ",
             Argument("evidence"),
-            ". What a judge says of each model's answers can be that model's confidence: 0.9 for pass and 0.1 for "
-            "fail, in a column such as NAME_confidence.",
+            ". A judge's verdicts on each model's answers can be given as that model's confidence: 0.9 for pass and "
+            "0.1 for fail, in a column such as NAME_confidence.",
         )
     if positive is not None:
         raise InputError(

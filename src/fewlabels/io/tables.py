@@ -35,7 +35,8 @@ _SCALE = 2.0**32  # confidences are added up as whole numbers
 _KEEP = "keep."
 STILL = (
     "The labels so far are about the table as it was, and what they show can still be read. To ask for more items, "
-    "bring the old table back, name a place that has just its items (fewlabels relocate), or begin a new assessment."
+    "bring the old table back, name a place that holds exactly those items (fewlabels relocate), or begin a new "
+    "assessment."
 )
 """What can be done when a table has changed."""
 

@@ -342,7 +342,7 @@ def _plan(
         sentences.append(buys(budgets[i], row, spec.task.plays, share=share))
     if not is_set:
         given = "No stopping rule was given" if spec.stop.labels is None else "A budget is not a goal"
-        sentences.append(f"{given}, so a usual one is planned for.")
+        sentences.append(f"{given}, so the plan assumes a usual one.")
     sentences.append(advice)
     if spec.task.of_models:
         sentences.append(several(low, high, len(courses)))

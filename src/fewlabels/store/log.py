@@ -279,9 +279,9 @@ class Store(Reading):
     ) -> Copied:
         """Copy everything into another database, SQLite or PostgreSQL, which must be new or empty.
 
-        Events stay as they are: numbers, times, people and hashes. All is copied or nothing. A damaged database is
-        refused. With `rescue` the events that can still be used are copied, with new numbers and a new chain, and
-        `Copied.left_out` says what is missing.
+        Events stay as they are: numbers, times, people and hashes. Either everything is copied or nothing. A damaged
+        database is refused. With `rescue` the events that can still be used are copied, with new numbers and a new
+        chain, and `Copied.left_out` says what is missing.
         """
         return copying.copy(self, to, rescue=rescue, progress=progress)
 

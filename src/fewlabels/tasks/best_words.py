@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 _NAMED = 4  # the most models that are listed as good as the best
 LEGEND = (
-    "mean, low, high: how often it is right, known far less well than which is better, as labels went where the models "
-    "differ. chance: that no other model is right more often. behind: how much less often it is right than the first. "
-    "regret: what is lost on average by choosing it. as_good: the labels do not show that it is worse than the first."
+    "mean, low, high: how often it is right; this is known far less well than which is better, because labels went "
+    "where the models differ. chance: the probability that no other model is right more often. behind: how much less "
+    "often it is right than the first. regret: the average loss from choosing it. as_good: the labels do not show "
+    "that it is worse than the first."
 )
 
 
@@ -96,7 +97,7 @@ def _next_by_group(task: Best, grounds: Grounds, ahead: Ahead) -> tuple[str, ...
     rows = {row["group"]: row for row in grounds.answer.table.rows()}
     dear = max((rows[name] for name in grounds.answer.groups), key=lambda row: row["regret"])
     regret = Style(task.metric.in_percent).change(dear["regret"])
-    least = f"Of these choices, {_short(dear)} is the least certain to pay: it costs {regret} on average."
+    least = f"Of these choices, {_short(dear)} is the riskiest: it costs {regret} on average."
     return (f"{least} If that matters, they need {ahead.labels}.",)
 
 

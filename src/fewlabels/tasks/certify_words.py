@@ -143,7 +143,7 @@ def legend(task: Certify) -> str:
     words = "reaches: the chance that the group reaches the line. verdict: the verdict that its own labels support."
     if not task.guarantee:
         return words
-    return f"{words} won: the part of the evidence for a guaranteed verdict that is there."
+    return f"{words} won: how much of the evidence needed for a guaranteed verdict is there."
 
 
 def chance(reaches: float | None, *, backed: bool) -> str:
