@@ -151,7 +151,7 @@ class SpecError(FewlabelsError, ValueError):
 
 
 class LabelError(FewlabelsError, ValueError):
-    """A label cannot be taken: unknown item, unknown class, or an item nobody asked about."""
+    """A label cannot be accepted: unknown item, unknown class, or an item nobody asked about."""
 
 
 class StoreError(FewlabelsError, RuntimeError):
@@ -163,7 +163,7 @@ class PoolChangedError(StoreError):
 
 
 class WrongNameError(StoreError):
-    """A name is taken, or nobody has it: the database is well, and the caller can use another name."""
+    """A name is taken or unknown: the database is fine, and the caller can use another name."""
 
 
 def needs(what: str, package: str, extra: str) -> str:

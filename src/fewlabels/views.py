@@ -137,7 +137,7 @@ class Views:
     def drawn_from_all(self) -> Sample | None:
         """The items asked for so far, and which of them were drawn at random from all.
 
-        None where the answer is not one share of all items, or is not held against them.
+        None if the answer is not one share of all items, or is not corrected by anchors.
         """
         subject = self.journal.subject
         with self.journal.reading() as ledger:

@@ -37,12 +37,12 @@ _NAMED = 5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Check:
-    """What the labels say to a rule. Made by `check`, and by `audit.check`.
+    """The result of checking a rule against the labels. Made by `check` and `audit.check`.
 
     Parameters
     ----------
     rule, task
-        The rule, and the question that it puts to the labels.
+        The rule, and the question that it asks of the labels.
     verdict
         "pass", "fail", or "open": not enough evidence.
     words
@@ -51,9 +51,10 @@ class Check:
         A row for each group, the worst first: columns group, n, labelled, right (where labels show it), mean, low,
         high, reaches and verdict.
     forecast
-        How many more labels a verdict will probably take, in words; empty where that was not asked or not known.
+        How many more labels a verdict will probably take, in words; empty if that was not asked for or is not known.
     lasting
-        Whether a pass is as rarely false however often one looks: by bets on labels drawn at random in each group.
+        Whether a pass stays as reliable however often you look, because it rests on bets on random labels in each
+        group.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a", "b"] * 50})

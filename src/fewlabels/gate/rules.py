@@ -39,7 +39,7 @@ class Rule:
     name
         What it is called in reports; its own words if empty.
     groups
-        Other groups than those of the assessment: a partition, or as the command line writes them, "column:sex".
+        Groups other than those of the assessment: a partition, or as the command line writes them, "column:sex".
     only
         The groups that must reach the line; all of them if none are named.
     sure

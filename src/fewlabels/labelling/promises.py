@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def check_promise(subject: Subject, ledger: Ledger, metric: Metric, groups: Partition) -> None:
-    """SpecError if nothing can be guaranteed at every look about a metric in these groups, with the reason.
+    """Raise SpecError, with the reason, if no guarantee is possible for a metric in these groups.
 
-    Such a promise needs a metric that is one share, and labels that are a random sample within each group.
+    A guarantee needs a metric that is one share, and labels that are a random sample within each group.
     """
     if not metric.marginal:
         raise SpecError(

@@ -79,7 +79,8 @@ class Plan:
     sentence
         The recommendation in plain words, and a description of the worlds; without the advice of `words`.
     all_items
-        Whether labels of all items will probably not be enough, since the numbers are about others like them as well.
+        Whether labels of all items will probably not be enough, because the numbers are also about other items like
+        them.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a", "b"] * 100})
@@ -151,7 +152,7 @@ def plan(
     labels_right: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
-    """Play an assessment in many worlds before any label, to see the results that each budget gives.
+    """Simulate an assessment in many worlds before the first label, to see what each budget achieves.
 
     Parameters
     ----------
@@ -172,7 +173,7 @@ def plan(
     seed
         The same seed gives the same plan.
     noisy, labels_right
-        Whether labels may be wrong, and how often they are right; a twentieth of them is wrong if nothing is said.
+        Whether labels may be wrong, and how often they are right; by default one in twenty is wrong.
     progress
         A function that is called with the worlds done and the worlds in all.
 

@@ -56,7 +56,7 @@ class Answer:
     in_plain_words
         A function that makes the headline and the table as the pages of the assessment show them.
     backed
-        Whether labels of their own back what is said of the groups it is about. If not, no rule is met by it.
+        Whether the groups it is about have enough labels of their own to back it. If not, it meets no rule.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
@@ -274,8 +274,8 @@ class Task(Part, ABC):
         """The reason to doubt accuracy over all items even if its interval is short; empty if there is none.
 
         Labels were `steered` if the policy used the belief, and went `everywhere` if no group was left out. The prior
-        `borrows` if it judges a group by the labels of others too. Then labels that went to the groups of which least
-        is known, which are often the worst, speak for the others (`benchmarks/honest.py` has the numbers).
+        `borrows` if it judges a group by the labels of others too. Then labels from the groups about which least is
+        known, which are often the worst, affect the others (`benchmarks/honest.py` has the numbers).
         """
         doubt = f"labels were steered to some {nouns}; this number depends on {leans_on} and tends to be too low"
         return doubt if steered and borrows else ""

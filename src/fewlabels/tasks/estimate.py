@@ -29,7 +29,7 @@ _LEAST = 1e-200
 @register
 @dataclass(frozen=True)
 class Estimate(Task):
-    """Estimate the metric of every group as exactly as the labels allow.
+    """Estimate the metric of every group as precisely as the labels allow.
 
     The reward of a label in g is p_g · (Var now − E Var after), the paper's for accuracy and confusion.
     The answer is the average of the groups, weighted by their share of the pool.
