@@ -1,4 +1,4 @@
-"""What can go wrong, in five kinds. Every message says what was done, what is needed, and what to do.
+"""The five kinds of errors. Every message says what was done, what is needed, and what to do.
 
 An error is raised in one statement, with the parts of its message: texts, and the arguments of Python that it mentions.
 The place in a file and the items are fields of the error, so that no face has to parse a message. A face that has other

@@ -1,9 +1,9 @@
-"""Evidence columns: what is known of every item beside the classifier's scores, as numbers that a model can use.
+"""Evidence columns: what is known about every item besides the classifier's scores, as numbers that a model can use.
 
-The verdict of a judge, a retrieval score, the length of a text. A number is standardised. Of two values, such as the
-verdicts pass and fail, the one is 2·(1 − its share) and the other −2·its share: 2 apart, and 0 on average. Several
-words are one such column each. A column that holds class names says whether it agrees with the prediction. Where a
-value is missing it is 0, and that it is missing is a column of its own.
+The verdict of a judge, a retrieval score, the length of a text. A number is standardised. Two values, such as the
+verdicts pass and fail, become 2·(1 − its share) and −2·its share: 2 apart, and 0 on average. Several words become one
+such column each. A column of class names says whether it agrees with the prediction. A missing value is 0, and a
+further column says that it is missing.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def lacks(rule: str, task: Task, belief: Belief, cells: Cells, *, backed: bool, 
     """Why labels do not back what a rule rests on; empty if they do, and then the rule may be met.
 
     A width says something of every group that is asked about, so each of them needs labels of its own. An average needs
-    labels that speak for all items. `backed` is whether the answer is, `at_random` how many labels were drawn at random
+    labels that represent all items. `backed` is whether the answer is, `at_random` how many labels were drawn at random
     from all items. Without this, scores alone would meet a rule.
     """
     if rule == "probability" and not backed:

@@ -94,7 +94,7 @@ def answer(
 def _put_other(
     audit: Assessment, other: dict[str, Any], model: str | None, level: float, top: int | None, *, as_json: bool
 ) -> None:
-    """Put another question to the labels that are there, in the words of its task."""
+    """Answer another question from the same labels, in the words of its task."""
     from fewlabels.cli.common import emit_json, say
     from fewlabels.cli.predictions import asked_options
     from fewlabels.findings.finding import NOTHING

@@ -1,4 +1,4 @@
-"""`fewlabels check`: does it pass? Rules put to the labels that are there, and an exit code."""
+"""`fewlabels check`: does it pass? Rules checked against the labels so far, and an exit code."""
 
 from __future__ import annotations
 

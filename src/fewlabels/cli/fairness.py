@@ -1,4 +1,4 @@
-"""`fewlabels fairness`: every group against a reference, with differences, ratios and the largest gap."""
+"""`fewlabels fairness`: every group compared with a reference, with differences, ratios and the largest gap."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def fairness(
     if any(found.groups["note"]) and audit.spec.stop.width is None:
         say(
             "Groups with fewer than five labels get some if a stopping rule is about every group: begin another "
-            "question about the same file with --stop-width 0.2. It counts the labels that are there."
+            "question about the same file with --stop-width 0.2. It counts the labels you already have."
         )
     if advice := in_bins(by or audit.groups_of(model), audit.pool_of(model)):
         say(advice)

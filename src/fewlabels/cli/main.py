@@ -259,8 +259,8 @@ def main() -> None:
 def _leave(code: int) -> None:
     """End the process at once, if nothing in it could still have something to do.
 
-    Taking apart all that was imported, object by object, takes a tenth of a command. What was to be done at the end is
-    done: databases are closed, and the output is written.
+    Taking apart all that was imported, object by object, takes a tenth of a command. Everything due at the end is done
+    first: databases are closed, and the output is written.
     """
     # What DuckDB has made must be let go, or its library complains of leaks; threads, profilers and debuggers go on.
     if "_duckdb" in sys.modules or threading.active_count() > 1 or sys.getprofile() or sys.gettrace():

@@ -144,7 +144,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
 
 
 def _on_known(known: Mapping[str, int], budget: int | None) -> list[str]:
-    """Sentences on the labels of the pool that are there already, by the assessment they came from."""
+    """Sentences on the labels that the pool already has, by the assessment they came from."""
     from fewlabels.wording import counted
 
     if not known:

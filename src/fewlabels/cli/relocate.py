@@ -1,4 +1,4 @@
-"""`fewlabels relocate`: say where a table is that stays where it is, after it has moved."""
+"""`fewlabels relocate`: say where a table of predictions is after it has moved."""
 
 from __future__ import annotations
 

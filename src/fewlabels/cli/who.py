@@ -1,4 +1,4 @@
-"""`fewlabels show --judges` and `--annotators`: how good those are who judged, and those who labelled."""
+"""`fewlabels show --judges` and `--annotators`: how good the judges and the annotators are."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _refuse_others(about: str) -> None:
 
 
 def _judges(audit: Assessment, groups: str | None, level: float, as_json: bool) -> None:
-    """Print how good the judges are against people."""
+    """Print how the judges compare with people."""
     from fewlabels.findings.judges import in_words, judge_sheet, judges_of
 
     if not judges_of(audit):

@@ -1,4 +1,4 @@
-"""The fairness table: every group against a reference, by accuracy, error rates and selection rate."""
+"""The fairness table: every group compared with a reference, by accuracy, error rates and selection rate."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def _said(audit: Assessment) -> float | None:
 
 
 def _basis(audit: Assessment, rows: tuple[GroupRow, ...], labels: int) -> str:
-    """State the number of labels that the answer is based on, and what else is known of every item."""
+    """State the number of labels that the answer is based on, and what else is known about every item."""
     task = audit.spec.task
     if task.of_models:
         each = "which" if labels == 1 else "each of which"

@@ -1,7 +1,7 @@
-"""How good judges are against people: agreement, what they find of each side, kappa, and the rate corrected for it.
+"""How judges compare with people: agreement, what they find on each side, kappa, and the corrected pass rate.
 
-A judge says pass or fail of every item, people of a few. θ_pass and θ_fail are the shares of what it passes and of what
-it fails that people would pass. They come from the learned prior, in a pool in which the judge's verdict is the
+A judge says pass or fail for every item, people for a few. θ_pass and θ_fail are the shares of what it passes and of
+what it fails that people would pass. They come from the learned prior, in a pool in which the judge's verdict is the
 prediction and everything else that is known is evidence. What people would pass of all items does not depend on who
 judges: it is the number that the question's own model gives, and the two shares are moved until they add up to it. How
 many items the judge passes is known, and the rest is arithmetic on draws, so the measures of one judge fit together.

@@ -1,4 +1,4 @@
-"""A rule put to the labels of an assessment: the verdict, the groups that decide it, and what is missing."""
+"""A rule checked against the labels of an assessment: the verdict, the groups that decide it, and what is missing."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def check(
     how: str = BEGIN,
     progress: Callable[[int, int], None] | None = None,
 ) -> Check:
-    """Put a rule to the labels that are there, about the assessment's model or another of the same pool.
+    """Check a rule against the labels so far, for the assessment's model or another of the same pool.
 
     With `foresee`, and no verdict yet, the assessment is played on to see how many more labels it will probably take;
     that takes some seconds, and is done for the groups of the assessment only. `how` is the advice to ask about exactly

@@ -166,7 +166,7 @@ def columns_of(pool: Pool) -> Columns:
 
 
 def moved_to(pool: Pool, table: RemoteTable) -> Callable[[Pool], Pool]:
-    """What says of a stored pool that its table is here now. PoolChangedError if it is another table.
+    """A function that makes a stored pool find its table here. PoolChangedError if it is another table.
 
     Here every summary, count and hash is compared, as before a queue is read further.
     """

@@ -1,4 +1,4 @@
-"""What can be guaranteed at every look, by the way in which the labels were asked for."""
+"""What can be guaranteed at every look, given how the labels were asked for."""
 
 from __future__ import annotations
 

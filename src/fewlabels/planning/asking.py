@@ -56,8 +56,8 @@ class Game:
     pending
         Items that are asked for and not answered, shape (pending,): they are answered first.
     drawn, everything
-        The items asked for so far, and the cells of all items as one group, where the number over all items is held
-        against those that were drawn at random from all; else None.
+        The items asked for so far, and the cells of all items as one group, if the number over all items is corrected
+        by those drawn at random from all; else None.
     anchors
         How many of the known items were drawn at random from all items.
     """

@@ -1,4 +1,4 @@
-"""A game about several models on a part of the items, where models differ on so many that each look takes long."""
+"""A game about several models on a part of the items, for models that differ on so many that each look takes long."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ class Task(Part, ABC):
         return 1
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
-        """The cells that beliefs are about: those of the metric. What does not go together is a SpecError."""
+        """The cells that beliefs are about: those of the metric. Raises SpecError if the parts do not fit together."""
         self.metric.check(pool, partition)
         return self.metric.cells(pool, partition)
 

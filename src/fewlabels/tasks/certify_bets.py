@@ -1,4 +1,4 @@
-"""What the labels of a group itself say about a line: bets on them, an exact test, and what one more label is worth."""
+"""What a group's own labels say about a line: bets on them, an exact test, and what one more label is worth."""
 
 from __future__ import annotations
 

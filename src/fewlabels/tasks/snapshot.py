@@ -189,7 +189,7 @@ def held(
     in_strips: bool = False,
     binned: Binned | None = None,
 ) -> Snapshot:
-    """The main numbers after steered asking, as an assessment shows them: all items together are held against anchors.
+    """The main numbers after steered asking, as an assessment shows them: all items together are corrected by anchors.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ _SEVERAL, _BINS = 8, 4  # with more values than that, numbers are offered in so 
 
 
 class WrongFieldError(Exception):
-    """What was typed into a field cannot be used."""
+    """The text typed into a field cannot be used."""
 
     def __init__(self, field: str, words: str) -> None:
         super().__init__(words)
