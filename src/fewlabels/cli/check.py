@@ -75,7 +75,7 @@ def check(
 
     rules = _rules(**options)
     if name is not None and not rules and re.search(r"[<>]=?", name):
-        raise InputError(f"{name!r} is in the place of an assessment's name. Write --overall '{name}' or --every.")
+        raise InputError(f'{name!r} is a rule, not the name of an assessment. Write --overall "{name}" or --every.')
     audit = open_assessment(address, name)
     if not rules:
         rules = [_own(audit)]
