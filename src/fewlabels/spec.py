@@ -167,7 +167,7 @@ class Spec:
 
     @property
     def promises(self) -> bool:
-        """Whether something is guaranteed, for every truth and at every look: that needs items of its own drawing."""
+        """Whether something is guaranteed at every look, whatever the truth: that needs items of its own drawing."""
         return self.stop.guarantee is not None or self.task.unguaranteed() != self.task
 
     def to_json(self) -> dict[str, Any]:

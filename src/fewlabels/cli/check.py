@@ -115,7 +115,7 @@ def _rules(
 
 
 def _put(audit: Assessment, rule: Rule, model: str | None, forecast: bool, *, several: bool) -> Check:
-    """The rule put to the labels; of several rules, an error names the one that it is about."""
+    """The result of checking a rule; with several rules, an error names the one it is about."""
     from fewlabels.cli.common import progress
     from fewlabels.errors import FewlabelsError
     from fewlabels.gate import check as put

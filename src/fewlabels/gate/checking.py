@@ -189,7 +189,7 @@ def _with_right(audit: Assessment, task: Certify, groups: Partition, table: Tabl
 
 
 def _steered(audit: Assessment) -> str:
-    """A doubt about other groups than those of asking: where few labels went, the labels of others decide."""
+    """A doubt about groups other than those of asking: where few labels went, the labels of others decide."""
     several = int((audit.groups.sizes > 0).sum()) > 1
     if not (several and audit.spec.policy.uses_belief and audit.spec.prior.uses_items):
         return ""

@@ -176,5 +176,5 @@ def quantile(counts: Sequence[float], q: float) -> float:
 
 
 def generator(seed: int, run: int) -> np.random.Generator:
-    """The generator of one world: another stream than that of any step of an assessment."""
+    """The generator of one world: a stream other than that of any step of an assessment."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0x706C616E, run)))

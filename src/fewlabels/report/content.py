@@ -62,7 +62,7 @@ class Report(Finding):
     judges
         How good each judge is against people, with its measures; an empty table without one.
     checks
-        Rules that were put to the labels, each with its verdict.
+        Rules that were checked, each with its verdict.
     plots, main_plot
         The numbers of each plot, by name; and the name of the one that shows the answer.
     classes
@@ -151,7 +151,7 @@ def read(
     foresee
         Whether to say how many more labels it will probably take, which can take some seconds.
     rules
-        Rules to put to the labels, such as `Rule("accuracy >= 0.9")`; the report shows their verdicts.
+        Rules to check, such as `Rule("accuracy >= 0.9")`; the report shows their verdicts.
     content
         The folder of the pictures that items name: the report then has small versions of those it shows.
     progress

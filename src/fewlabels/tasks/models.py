@@ -52,7 +52,7 @@ class ModelsTask(Task):
         return model_cells(pool, partition)
 
     def asks(self, cells: Cells) -> NDArray[np.bool_]:
-        """The items on which models differ, shape (items,): others tell nothing about which is better."""
+        """The items on which models differ, shape (items,): others do not show which is better."""
         said = rows_of(cells).said
         return np.asarray((said != said[:, :1]).any(axis=1))
 
