@@ -56,7 +56,7 @@ def key_figures(finding: Finding) -> list[KeyFigure]:
 def _share(finding: Finding) -> list[KeyFigure]:
     """The true share of a class, if that is the question, and beside it the share that is predicted as it.
 
-    How often predictions are right is then another question. Of a judge, its own table says that.
+    How often predictions are right is then another question; for a judge, its own table answers that.
     """
     metric, predicted = finding.task.metric, finding.grounds.said
     if predicted is None or finding.task.conclusive or not isinstance(metric, Prevalence) or not finding.overall.enough:

@@ -144,7 +144,7 @@ def check(
 
 
 def _lasting(audit: Assessment, task: Certify, groups: Partition) -> bool:
-    """Whether bets decide a pass that hold at every look; with other labels than their own they hold for one."""
+    """Whether a pass rests on bets that hold at every look; with labels of other groups they hold for one."""
     try:
         audit.check_promise(task.metric, groups)
     except SpecError:
@@ -165,7 +165,7 @@ def _groups(audit: Assessment, rule: Rule, model: str | None) -> Partition:
 
 
 def _lacks(audit: Assessment) -> str:
-    """Why nothing is said of all items together: groups without labels of their own are known by analogy only."""
+    """Why nothing is said about all items together: groups without labels of their own are known by analogy only."""
     rows = [row for row in audit.by_group().rows() if row["n"]]
     bare = sum(not row["labelled"] for row in rows)
     if not bare or audit.is_random_sample() or audit.anchored >= ENOUGH:
@@ -226,7 +226,7 @@ def support(row: Any) -> str:
 def _ahead(
     audit: Assessment, task: Certify, groups: Partition, how: str, progress: Callable[[int, int], None] | None
 ) -> str:
-    """The forecast in words; of groups in which the assessment does not ask, why there is none."""
+    """The forecast in words; for groups in which the assessment does not ask, why there is none."""
     from fewlabels.planning import forecast  # it needs a database, and rules are read without one
 
     if groups.recipe != audit.groups.recipe:

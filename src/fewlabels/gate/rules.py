@@ -153,7 +153,7 @@ def certify_from(
 
 
 def read_rules(path: str | os.PathLike[str]) -> list[Rule]:
-    """The rules of a TOML file: a table [[rule]] for each, with every or overall, and what else a rule has."""
+    """The rules of a TOML file: a table [[rule]] for each, with every or overall, and any other settings of a rule."""
     try:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:

@@ -203,7 +203,7 @@ class _Run:
 
     @property
     def _told(self) -> NDArray[np.int64]:
-        """The items whose label tells something."""
+        """The items whose label is informative."""
         heard = self._world.heard
         return self._asked if heard is None else self._asked[heard[self._asked]]
 
@@ -246,7 +246,7 @@ class _Run:
             self._drawn.append((np.array(chosen, dtype=np.int64), np.array(random, dtype=bool)))
 
     def _anywhere(self, count: int, rng: np.random.Generator) -> list[int]:
-        """Items from all that are free."""
+        """Items drawn from all free ones."""
         free = self.free
         return [free.take(anywhere(free.everywhere, rng), rng) for _ in range(min(count, int(free.everywhere.sum())))]
 

@@ -226,7 +226,7 @@ def plan(
 
 
 def first_game(spec: Spec, pool: Pool, partition: Partition, *, usual: bool) -> Game:
-    """The assessment before its first label; `usual` is whether it asks as it does where nobody names a policy."""
+    """The assessment before its first label; `usual` says whether it asks as it does if nobody names a policy."""
     cells, task = spec.cells(pool, partition), spec.task
     if usual and not task.of_models:
         spec = replace(spec, strips=0 if spec.stop.guarantee else default_strips(task, spec.prior, cells))

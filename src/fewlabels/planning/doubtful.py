@@ -59,7 +59,7 @@ def heard(world: World, wrong: float, classes: int, rng: np.random.Generator) ->
 
 
 def worth_on_average(world: World, wrong: float, classes: int, count: NDArray[np.int64] | None = None) -> float:
-    """The k of all items together: Σ k v / Σ v, with v = θ(1 − θ) what a right label of each would tell.
+    """The k of all items together: Σ k v / Σ v, with v = θ(1 − θ) the worth of a right label of each.
 
     A row counts for as many items as it stands for, shape (pool,).
     """

@@ -24,7 +24,7 @@ _AIMS = {
 BEGIN = "begin with the target 'pool'"
 """How to ask about exactly these items; each face names its own option or field instead."""
 AGAIN = "Labels may be wrong here, so this is less certain. Second votes come on top."
-"""What forecasts do not count where labels may be wrong; see docs/noise.md."""
+"""What forecasts leave out if labels may be wrong; see docs/noise.md."""
 _FAR = 20  # an end that is so many times the other says that nothing is known
 _WORLD = "A simulated world is one way in which the true labels of all items could be."
 

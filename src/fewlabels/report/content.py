@@ -60,7 +60,7 @@ class Report(Finding):
     learned
         What the scores mean according to the learned prior; empty without one.
     judges
-        How good each judge is against people, with its measures; an empty table without one.
+        How each judge compares with people, with its measures; an empty table without one.
     checks
         Rules that were checked, each with its verdict.
     plots, main_plot
@@ -199,7 +199,7 @@ def _classes(audit: Assessment, level: float) -> ClassReport | None:
 
 
 def _fairness(audit: Assessment, level: float) -> Fairness | None:
-    """Compare groups that are told by columns of the pool, such as sex or region, where a class is the positive one."""
+    """Compare groups made from columns of the pool, such as sex or region, if one class is positive."""
     task, groups = audit.spec.task, audit.groups
     told = by_columns_alone(groups.recipe) and 2 <= len(groups) <= _MOST_GROUPS
     positive = audit.pool.positive or positive_of(audit.pool.choices)

@@ -103,7 +103,7 @@ class Answer:
 class Conclusion:
     """An answer as whole numbers of shape (k,), and the probability that it is right; for planning and simulation.
 
-    `backed` says whether labels of their own back what is said of the groups it is about.
+    `backed` says whether the groups it is about have enough labels of their own to back it.
     """
 
     named: NDArray[np.int64]
@@ -132,13 +132,13 @@ class Task(Part, ABC):
     """Whether it is about all groups, and its answer is their average: the number over all items."""
 
     aim: ClassVar[str] = "the answer is right with probability {}"
-    """What a stop at a probability waits for, in words; the probability is put in."""
+    """What a stop at a probability waits for, in words with a place for the probability."""
 
     shared_out: ClassVar[str] = ""
     """How the risk of an answer that is guaranteed at every look is shared out between groups, in words."""
 
     wants: ClassVar[str] = ""
-    """The policy it does best with if none is named, by its name on the command line; empty: no wish of its own."""
+    """The policy that suits it best if none is named, by its name on the command line; empty: no preference."""
 
     of_models: ClassVar[bool] = False
     """Whether it is about all models of a pool that has several; otherwise it is about one of them."""
@@ -190,7 +190,7 @@ class Task(Part, ABC):
         """The conclusion, with intervals of the given level from that many draws."""
 
     def doubted(self, answer: Answer, belief: Belief, cells: Cells, progress: Table) -> Answer:
-        """The answer, with less of a claim where labels came from elsewhere or are missing; here it stays as it is.
+        """The answer, with a weaker claim if labels came from elsewhere or are missing; here it stays as it is.
 
         `progress` has a row for each group with the columns adopted, withdrawn and unresolved.
         """

@@ -74,7 +74,7 @@ class Best(ModelsTask):
         return np.broadcast_to(worth, (*theta.shape[:-2], len(worth)))
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
-        """P(best) of each model, its share right, and what it lacks to the leader; in each group."""
+        """P(best) of each model, its share right, and how far it is behind the leader, in each group."""
         rows, belief = rows_of(cells), joint(belief).plain
         # How often each is right, and how far those are behind that are hardly the best, takes more than the contest.
         levels = LevelsBelief.of(belief)

@@ -1,4 +1,4 @@
-"""Best in words: the model to take, what it costs if that is wrong, and which are as good."""
+"""Best in words: the model to choose, what a wrong choice costs, and which models are as good."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ LEGEND = (
 
 
 def is_likely(sure: float, others: Sequence[float]) -> bool:
-    """Whether a model is probably the best: rather than not, and at least twice as probably as any other.
+    """Whether a model is probably the best: above one half, and at least twice as probable as any other.
 
-    Of two models the first always has half of the probability, which says nothing.
+    With two models, the first always has at least half of the probability, which says nothing.
 
     >>> is_likely(0.56, [0.44]), is_likely(0.7, [0.3])
     (False, True)

@@ -180,11 +180,11 @@ class Certify(Task):
         return Answer(certify_words.of_table(self, table, probability, failed), probability, table, failed)
 
     def doubted(self, answer: Answer, belief: Belief, cells: Cells, progress: Table) -> Answer:
-        """The answer without verdicts that labels do not support as they came about.
+        """The answer without verdicts that the labels, given how they were collected, do not support.
 
-        Adopted labels are of items that somebody picked, so a group that has some is open. Items that were withdrawn,
-        skipped or disputed may be the hard ones: a group passes only if it would with all of them on the wrong side.
-        Nothing of this matters where all items are known.
+        Adopted labels are for items that somebody picked, so a group with such labels is open. Items that were
+        withdrawn, skipped or disputed may be the hard ones: a group passes only if it would pass with all of them on
+        the wrong side. None of this matters if all items are known.
         """
         adopted, missing = (np.array(progress[name]) for name in ("adopted", "withdrawn"))
         missing = missing + np.array(progress["unresolved"])
@@ -334,7 +334,7 @@ class Certify(Task):
         return max(right, self.sure) if self.guarantee else right
 
     def _won(self, belief: Belief, cells: Cells, order: NDArray[np.int64]) -> dict[str, list[float]]:
-        """With the guarantee, a column: what part of the evidence for a verdict is there.
+        """With the guarantee, a column: how much of the evidence needed for a verdict is there.
 
         It is the logarithm of the wealth that bets on the likelier side have won, divided by that of the wealth needed.
         """

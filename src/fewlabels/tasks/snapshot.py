@@ -200,7 +200,7 @@ def held(
     everything
         The cell of all items.
     in_strips
-        Whether the cells of asking are strips of confidence, of which readers see nothing: they see one group.
+        Whether the cells of asking are strips of confidence, which readers do not see: they see one group.
     binned
         All items in bins of confidence, where they are many and this is done again and again.
     """
