@@ -116,7 +116,7 @@ class Known:
         return self.rectified(everything, items, anchor)
 
     def rectified(self, belief: Belief | Strata, items: NDArray[np.int64], anchor: NDArray[np.bool_]) -> Rectified:
-        """A belief about all items, held against the anchors."""
+        """A belief about all items, corrected by the anchors."""
         sample = Sample(items, (self.outcome[items] == 0).astype(float), anchor)
         heard = np.bincount(self.cells.cell[items], minlength=len(self.cells)).astype(float)
         bare = unheard(self.cells.size, heard)

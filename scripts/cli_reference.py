@@ -34,7 +34,7 @@ This page shows the help of `fewlabels` and of each command. `python scripts/cli
 def names() -> str:
     """The module with the names of this package's parts, as it should be."""
     lines = [f'    "{family}": "{living(family)}",' for family in ("task", "metric", "prior", "policy")]
-    about = "The names of the parts, for the help: written by scripts/cli_reference.py, which see."
+    about = "The names of the parts, for the help texts; scripts/cli_reference.py writes this file."
     return "\n".join([f'"""{about}"""', "", "NAMES = {", *lines, "}", ""])
 
 

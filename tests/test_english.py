@@ -34,6 +34,19 @@ PHRASES = {
     "nobody needs to be waited for": re.compile(r"\bnobody needs to be waited for\b", re.IGNORECASE),
     "May it stop": re.compile(r"\bmay it stop\b", re.IGNORECASE),
     "How it stands": re.compile(r"\bhow it stands\b", re.IGNORECASE),
+    # "is corrected by the anchors", "known for every item", "represents all items", "uninformative".
+    "held against": re.compile(r"\bheld against\b", re.IGNORECASE),
+    "known of every": re.compile(r"\bknown of (?:all|each|every)\b", re.IGNORECASE),
+    "speaks for all": re.compile(r"\bspeaks? for (?:all|them|the others?)\b", re.IGNORECASE),
+    "tells nothing": re.compile(r"\btells? (?:nothing|next to nothing)\b", re.IGNORECASE),
+    "put to the labels": re.compile(r"\bput(?:s|ting)? (?:[\w' ]{0,40} )?to the labels\b", re.IGNORECASE),
+    "labels that are there": re.compile(r"\blabels that are there\b", re.IGNORECASE),
+    # "a metric other than the question's"
+    "another ... than that of": re.compile(r"\b(?:an)?other [a-z]+ than (?:that|those|the one)\b", re.IGNORECASE),
+    "lets expect": re.compile(r"\blets? (?:one )?expect\b", re.IGNORECASE),
+    "for every truth": re.compile(r"\bfor every truth\b", re.IGNORECASE),
+    "know no statistics": re.compile(r"\bknows? no statistics\b", re.IGNORECASE),
+    "all is copied or nothing": re.compile(r"\ball is \w+ or nothing\b", re.IGNORECASE),
 }
 FRAGMENT = re.compile(r"(?:Of|That|From|As|The same|Without)\b")
 
@@ -116,13 +129,26 @@ def test_no_phrase_comes_back() -> None:
         ("the interval holds the truth", "holds the truth"),
         ("Kept is its hash", "Kept is"),
         ("May it stop?", "May it stop"),
+        ("the number is held against the anchors", "held against"),
+        ("columns that are known of every item", "known of every"),
+        ("put another question to the labels", "put to the labels"),
+        ("another metric than that of the question", "another ... than that of"),
     ],
 )
 def test_a_phrase_is_seen(text: str, rule: str) -> None:
     assert [place.rule for place in _phrases("top", "here", text)] == [rule]
 
 
-@pytest.mark.parametrize("text", ["there is no file 'x.csv'", "a lease is no longer needed", "so many reasons"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "there is no file 'x.csv'",
+        "a lease is no longer needed",
+        "so many reasons",
+        "a metric other than the question's",
+        "nobody else said anything",
+    ],
+)
 def test_plain_english_passes(text: str) -> None:
     assert not list(_phrases("top", "here", text))
 

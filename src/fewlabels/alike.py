@@ -1,4 +1,4 @@
-"""Outcomes that are believed in to the same degree, taken together where nobody asks which of them it is."""
+"""Outcomes with the same prior weight, merged when it does not matter which of them it is."""
 
 from __future__ import annotations
 

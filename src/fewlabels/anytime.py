@@ -1,8 +1,8 @@
 """Intervals that hold at every look: confidence sequences for the share right in a group, and evidence for a line.
 
-A 95% credible interval may be read once. A person who looks after every label and stops when they like the result
-needs an interval that contains the true value at all looks together with probability 0.95, for every truth. Such
-intervals come from bets: somebody who bets on each label at fair odds under θ turns 1 into
+A 95% credible interval may be read once. A person who looks after every label and stops when they like the result needs
+an interval that contains the true value at all looks together with probability 0.95, whatever the truth. Such intervals
+come from bets: somebody who bets on each label at fair odds under θ turns 1 into
 
     M_n(θ) = Π_i q_i(y_i) / (θ^r (1 − θ)^w)        after r right and w wrong labels,
 

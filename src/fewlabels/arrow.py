@@ -1,7 +1,7 @@
 """Arrow columns as NumPy arrays and back, without pandas.
 
 Arrow's own `to_numpy` and `array` import pandas wherever it is installed, to ask it what is missing. That takes half a
-second, in every command. What is here takes the values as they lie in memory.
+second in every command. These functions use the values as they lie in memory.
 """
 
 from __future__ import annotations

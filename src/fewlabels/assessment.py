@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 class Assessment(Labelling):
     """One question about one pool, from the first request to the answer. Made by `create` and `load`.
 
-    The log of requests and labels in the store is the whole truth: several processes can ask and tell at the
-    same time, and an assessment that is loaded again goes on with the identical next request.
+    The log of requests and labels in the store is the whole truth: several processes can ask and tell at the same time,
+    and an assessment that is loaded again continues with exactly the same next request.
 
     Examples
     --------
@@ -95,13 +95,13 @@ class Assessment(Labelling):
     ) -> Table:
         """Mean and credible interval of each group: columns group, n, labelled, mean, low, high.
 
-        You can choose another metric or other groups than the assessment's own, as objects or by their names on the
-        command line, such as "recall:spam" and "column:sex"; and another model of a pool that has several: one label
-        is about all of them. Labels are then weighted by the groups in which they were asked,
-        because they are a random sample only within those groups.
+        You can choose another metric or other groups, as objects or by their names on the command line, such as
+        "recall:spam" and "column:sex", and another model of a pool that has several: each label counts for all of them.
+        Labels are then weighted by the groups in which they were asked for, because they are a random sample only
+        within those groups.
 
-        With `guarantee="anytime"` the intervals hold for every truth at all looks together, however often you look:
-        each of them with the probability `level`, or with `together=True` all groups at once. They are longer.
+        With `guarantee="anytime"` the intervals hold whatever the truth and however often you look: each of them with
+        the probability `level`, or with `together=True` all groups at once. They are longer.
         """
         return self._results.estimates(
             metric, groups, model, level=level, draws=draws, guarantee=guarantee, together=together
@@ -115,10 +115,10 @@ class Assessment(Labelling):
         groups: Partition | str | None = None,
         model: str | None = None,
     ) -> NDArray[np.float64]:
-        """Draws of the metric from its posterior, shape (n, groups): for results that no method computes.
+        """Posterior draws of the metric, shape (n, groups), for results that no method computes.
 
-        There are fewer than n where they would be more than 67 million numbers, as with a confusion matrix of hundreds
-        of classes, but at least 200: the shape of the array says how many. It is yours to change.
+        There are fewer than n draws, but at least 200, if n would be more than 67 million numbers, as with a confusion
+        matrix of hundreds of classes; see the shape of the array. You may change the array.
         """
         return self._results.draws(n, metric, groups, model)
 
@@ -139,10 +139,10 @@ class Assessment(Labelling):
         level: float = 0.95,
         draws: int = 10_000,
     ) -> Answer:
-        """Put another question to the labels that are there, for a task that can be read by any groups, as Certify can.
+        """Ask another question of the same labels, for a task that works with any groups, such as Certify.
 
-        It can be about another model of the pool. Nothing is asked and nothing changes. The answer's words are the
-        task's own.
+        It can be about another model of the pool. Nobody is asked anything, and nothing changes. The answer's words are
+        the task's own.
         """
         return self._results.put(task, groups, model, level=level, draws=draws)
 
@@ -158,15 +158,15 @@ class Assessment(Labelling):
         model: str | None = None,
         foresee: bool = False,
     ) -> Check:
-        """Does it pass? Whether every group reaches a line such as "accuracy >= 0.9", by the labels that are there.
+        """Does it pass? Check whether every group reaches a line such as "accuracy >= 0.9", from the labels so far.
 
         Parameters
         ----------
         rule
-            A metric, >= or <=, and a number; or a `Rule`, which says `overall` to `guarantee` itself, so that these
-            are refused beside it. None: the one that an assessment made with `Certify` is about.
+            A metric, >= or <=, and a number; or a `Rule`, which already contains `overall` to `guarantee`, so these are
+            then refused. None: the rule that an assessment made with `Certify` is about.
         overall
-            Whether the line is for all items together, and not for every group.
+            Whether the line is for all items together instead of for every group.
         groups
             Other groups, such as by_column(audit.pool, "sex"), or as the command line writes them: "column:sex".
         only
@@ -174,10 +174,10 @@ class Assessment(Labelling):
         sure
             The probability with which a verdict is given; 0.95 if None.
         guarantee
-            "anytime": for every truth, and however often you look, a false pass has a probability of at most
-            1 − sure.
+            "anytime": a false pass has a probability of at most 1 − sure, whatever the truth and however often you
+            look.
         model
-            Another model of the same pool than the one that the question is about.
+            A model of the pool other than the one the question is about.
         foresee
             Whether to say how many more labels it will probably take, which takes some seconds.
 
@@ -197,7 +197,7 @@ class Assessment(Labelling):
     def standing(self, *, stop: Stop | None = None, draws: int = 10_000) -> Standing:
         """Progress towards the stopping rules: the value of each now, the value wanted, and whether one is met.
 
-        With `stop`, towards other rules than the assessment's own.
+        With `stop`, towards rules other than the assessment's own.
         """
         return self._results.standing(stop, draws)
 
@@ -247,7 +247,7 @@ class Assessment(Labelling):
         draws: int = 10_000,
         model: str | None = None,
     ) -> Table:
-        """The largest mistakes: what the classifier says and what is true, those that labels showed first.
+        """The largest mistakes: what the classifier says and what is true, starting with those seen in labels.
 
         Columns group, true, n, labelled, seen (how many of the group's labels show that class), and mean, low and high:
         the share of the group that truly is of that class. `groups` are the predicted classes, or a cross of them.
@@ -279,12 +279,12 @@ class Assessment(Labelling):
         draws: int = 4_000,
         model: str | None = None,
     ) -> Fairness:
-        """Every group against a reference group, or against the rest of the items: differences, ratios, largest gap.
+        """Compare every group with a reference group, or with all other items: differences, ratios, largest gap.
 
         Parameters
         ----------
         groups
-            Other groups than the assessment's own, such as `by_column(audit.pool, "sex")`, or "column:sex".
+            Groups other than the assessment's own, such as `by_column(audit.pool, "sex")`, or "column:sex".
         positive
             The class that counts as positive, for the true and false positive rate, precision and selection rate. In a
             pool of two classes named yes and no, or 1 and 0, it is known.
@@ -306,7 +306,7 @@ class Assessment(Labelling):
         )
 
     def judges(self, *, level: float = 0.95, groups: Partition | str | None = None) -> Table:
-        """How good each judge is against people: agreement, TPR, TNR, kappa and the pass rate corrected for its errors.
+        """Compare each judge with people: agreement, TPR, TNR, kappa and the pass rate corrected for its errors.
 
         A judge is an evidence column of two verdicts such as pass and fail; and, if the question is about a true pass
         rate (`Prevalence`), the predictions. Over all items, and in each group. Columns judge, group, measure, k and of
@@ -379,9 +379,9 @@ class Assessment(Labelling):
     # --- what results are made from
 
     def snapshot(self) -> Self:
-        """The assessment as it is now, for reading: labels that come in later are not in it.
+        """A read-only copy of the assessment as it is now: labels that come in later are not in it.
 
-        What is made of several numbers reads all of them from one snapshot, so that they belong together.
+        Anything that combines several numbers reads them all from one snapshot, so that they agree.
         """
         if self._journal.is_snapshot:
             return self
@@ -408,7 +408,7 @@ class Assessment(Labelling):
     def drawn_from_all(self) -> Sample | None:
         """The items asked for so far, and which of them were drawn at random from all.
 
-        None where the answer is not one share of all items, or is not held against them.
+        None if the answer is not one share of all items, or is not corrected by anchors.
         """
         return self._views.drawn_from_all()
 
@@ -424,6 +424,6 @@ class Assessment(Labelling):
     def majority_items(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The positions of the labelled items, and of the class that most people gave each, two of shape (labels,).
 
-        Where every label is taken as true, these are the labels.
+        If every label is taken as true, these are the labels.
         """
         return self._results.majority_items()

@@ -58,8 +58,8 @@ def create(
     Parameters
     ----------
     address
-        The place of the log: None for memory only, `"sqlite:///audit.db"` or a path for a file,
-        `"postgresql://..."` for a team; or an open `Store`, which stays open when the assessment is closed.
+        Where the log is kept: None for memory only, `"sqlite:///audit.db"` or a path for a file, `"postgresql://..."`
+        for a team; or an open `Store`, which stays open when the assessment is closed.
     name
         The name of the assessment in that database.
     pool
@@ -70,8 +70,8 @@ def create(
     task
         The question; `Estimate(Accuracy())` if not given.
     prior
-        `Learned()` if not given: how far the classifier's scores can be trusted is learned from the labels. Under
-        `Uniform()` each group is judged by its own labels, and averages over many groups with few labels are pulled
+        `Learned()` if not given: it learns from the labels how far the classifier's scores can be trusted. With
+        `Uniform()`, each group is judged by its own labels, and averages over many groups with few labels are pulled
         towards one half.
     policy
         If not given, `Boundary()` to find groups with `Learned()`, else `Thompson()`; see `default_policy`.
@@ -86,22 +86,22 @@ def create(
         How many different people are asked about each item.
     anchor
         The share of steps that take items at random from the whole pool, whatever the policy says, so that numbers over
-        all items can be trusted. If neither this nor a policy is given, a tenth to find groups, and a fifth to estimate
-        all of them (half if there are more than thirty); see `policies.anchors`. 0 if a policy is given, and
-        for several models, where it buys how often each is right.
+        all items can be trusted. If neither this nor a policy is given, it is a tenth to find groups, and a fifth to
+        estimate all of them (four fifths if there are more than thirty); see `policies.anchors`. It is 0 if a policy is
+        given, and for several models, where anchors show how often each is right.
     model
         The model that the question is about, if the pool has several and the task is about one. The labels serve the
         others too: `audit.estimates(model="old")`.
     noisy
         Whether labels may be wrong. How often each person is right is then learned from items with several votes and
-        from gold items, every number knows about it, and a second person is asked about an item where that is worth
-        more than a new item.
+        from gold items, every number allows for it, and a second person is asked about an item where that is worth more
+        than a new item.
     labels_right
         How often labels are right, such as 0.97, if you know it; it counts until votes say more. It implies `noisy`.
     gold
-        Labels that you are sure of, as `tell` takes them. These items are mixed in among the others, and what people
-        say about them tells how often they are right. They say nothing about the classifier, unless the assessment
-        draws them as well. It implies `noisy`.
+        Labels that you are sure of, as `tell` takes them. These items are mixed in among the others, and people's
+        answers to them show how often people are right. They do not count for the classifier unless the assessment also
+        draws them. It implies `noisy`.
     gold_rate
         The share of requests that hand out a gold item.
 

@@ -116,7 +116,7 @@ class Belief:
         return replace(plain, counts=plain.counts + pending[:, None] * plain.alpha / plain.strength[:, None])
 
     def counting(self, labels: NDArray[np.float64]) -> Belief:
-        """The belief after further labels, shape (cells, outcomes), which speak for their own cells alone.
+        """The belief after further labels, shape (cells, outcomes), each of which counts for its own cell only.
 
         Exact where the cells are independent. A learned belief becomes its independent match: what the labels say about
         other cells waits until it is computed anew.

@@ -232,7 +232,8 @@ def _read(column: str, held: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
 
 def _no_bins(column: str, what: str) -> InputError:
     return InputError(
-        f"the column {column!r} holds {what}, and bins are of numbers or dates. Group by its values: column:{column}."
+        f"the column {column!r} holds {what}, and only numbers or dates can be put into bins. Group by its values: "
+        f"column:{column}."
     )
 
 

@@ -71,7 +71,7 @@ class Cells:
         Where outcomes are classes: the predicted class that stands for no answer, which is never right; None if all
         items were answered.
     evidence
-        What else is known of each item, coded as numbers, shape (items, columns), or None; see `evidence.py`.
+        What else is known about each item, coded as numbers, shape (items, columns), or None; see `evidence.py`.
     """
 
     partition: Partition

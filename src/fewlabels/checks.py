@@ -1,4 +1,4 @@
-"""Checks of what is given as an argument: its kind, and numbers. NumPy's numbers count; True and False do not."""
+"""Checks of arguments: their type, and numbers. NumPy's numbers count as numbers; True and False do not."""
 
 from __future__ import annotations
 

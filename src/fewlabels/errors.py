@@ -1,4 +1,4 @@
-"""What can go wrong, in five kinds. Every message says what was done, what is needed, and what to do.
+"""The five kinds of errors. Every message says what was done, what is needed, and what to do.
 
 An error is raised in one statement, with the parts of its message: texts, and the arguments of Python that it mentions.
 The place in a file and the items are fields of the error, so that no face has to parse a message. A face that has other
@@ -151,7 +151,7 @@ class SpecError(FewlabelsError, ValueError):
 
 
 class LabelError(FewlabelsError, ValueError):
-    """A label cannot be taken: unknown item, unknown class, or an item nobody asked about."""
+    """A label cannot be accepted: unknown item, unknown class, or an item nobody asked about."""
 
 
 class StoreError(FewlabelsError, RuntimeError):
@@ -163,7 +163,7 @@ class PoolChangedError(StoreError):
 
 
 class WrongNameError(StoreError):
-    """A name is taken, or nobody has it: the database is well, and the caller can use another name."""
+    """A name is taken or unknown: the database is fine, and the caller can use another name."""
 
 
 def needs(what: str, package: str, extra: str) -> str:

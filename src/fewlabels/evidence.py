@@ -1,9 +1,9 @@
-"""Evidence columns: what is known of every item beside the classifier's scores, as numbers that a model can use.
+"""Evidence columns: what is known about every item besides the classifier's scores, as numbers that a model can use.
 
-The verdict of a judge, a retrieval score, the length of a text. A number is standardised. Of two values, such as the
-verdicts pass and fail, the one is 2·(1 − its share) and the other −2·its share: 2 apart, and 0 on average. Several
-words are one such column each. A column that holds class names says whether it agrees with the prediction. Where a
-value is missing it is 0, and that it is missing is a column of its own.
+The verdict of a judge, a retrieval score, the length of a text. A number is standardised. Two values, such as the
+verdicts pass and fail, become 2·(1 − its share) and −2·its share: 2 apart, and 0 on average. Several words become one
+such column each. A column of class names says whether it agrees with the prediction. A missing value is 0, and a
+further column says that it is missing.
 """
 
 from __future__ import annotations
@@ -119,7 +119,9 @@ def _numbers(
     if said is not None:
         return [*_some(_apart(said == predicted, ~missing, n)), *gaps]
     if pa.types.is_temporal(column.type):
-        raise InputError(f"the column {name!r} holds times, and evidence is numbers or words. Turn them into numbers.")
+        raise InputError(
+            f"the column {name!r} holds times, and evidence must be numbers or words. Turn them into numbers."
+        )
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         values = column.cast(pa.float64(), safe=False).to_numpy()
         missing = missing | ~np.isfinite(values)
@@ -131,8 +133,8 @@ def _numbers(
     levels = sorted(set(words))
     if len(levels) > MOST_WORDS:
         raise InputError(
-            f"the column {name!r} has {len(levels):,} different texts, and evidence is numbers or up to {MOST_WORDS} "
-            "different words, such as pass and fail. Name another column."
+            f"the column {name!r} has {len(levels):,} different texts, and evidence must be numbers or up to "
+            f"{MOST_WORDS} different words, such as pass and fail. Name another column."
         )
     place = np.array([*(levels.index(word) for word in words), -1])
     said_so = place[encoded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)]

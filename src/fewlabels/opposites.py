@@ -1,7 +1,7 @@
-"""Two words of which one is the good or the positive one: yes and no, pass and fail, positive and negative.
+"""Pairs of words of which one is good or positive: yes and no, pass and fail, positive and negative.
 
-It is the one list of such words: what a judge's verdicts mean, which of two classes is the positive one, and what the
-other class is called are all read from it.
+This is the only list of such words: it says what a judge's verdicts mean, which of two classes is positive, and what
+the other class is called.
 """
 
 from __future__ import annotations

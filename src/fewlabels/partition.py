@@ -245,8 +245,8 @@ def _joined_bins(reserve: Reserve, bins: int, equal: str) -> tuple[NDArray[np.in
 def by_column(pool: Pool, column: str, bins: int | Iterable[object] | Bins | None = None) -> Partition:
     """One group for each value of a column, in sorted order; missing values form the group "(missing)".
 
-    With `bins`, a column of numbers or dates is put into so many bins with about the same number of items each, or
-    into bins that begin where you say. The partition remembers where they begin.
+    With `bins`, a column of numbers or dates is put into this many bins of about equal size, or into bins that begin
+    where you say. The partition remembers where they begin.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", None], "age": [20, 35, 64]})

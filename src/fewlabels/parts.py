@@ -54,7 +54,7 @@ class Part:
     for each true and predicted class.
     """
     phrase: ClassVar[str] = ""
-    """A phrase about it for readers who know no statistics; {noun} and {nouns} stand for a group and groups."""
+    """A phrase about it for readers without statistics; {noun} and {nouns} stand for a group and groups."""
 
 
 def register(part: P) -> P:

@@ -342,7 +342,7 @@ class Pool:
             near = difflib.get_close_matches(unknown[0].strip(), self.choices, 1, cutoff=0.5)
             hint = f"Did you mean {near[0]!r}? " if near else ""
             if self.unanswered and unknown[0] == NO_ANSWER:
-                hint = "That a model gave no answer is known; a label says what the item is. "
+                hint = "A label says what the item is, not that a model gave no answer. "
             raise LabelError(
                 f"unknown {_listed('class', unknown)}. Nothing was changed. {hint}The classes are "
                 f"{some_of(self.choices, 30)}. A class that is never predicted must be named when the pool is "
@@ -370,7 +370,7 @@ class Pool:
             parts: tuple[str | Argument, ...] = (f"the pool (from {self.source}) has no column {name!r}. {have}.",)
             if self.reserve is not None:
                 parts += (
-                    " Those of a table that make groups are named when it is read, with ",
+                    " Columns of a table that define groups are named when it is read, with ",
                     Argument("columns"),
                     ".",
                 )

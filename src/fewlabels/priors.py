@@ -117,7 +117,7 @@ class Prior(Part, ABC):
         """Prepare for these cells, and for the population behind the pool or the pool itself."""
 
     def across(self, cells: Cells, target: Target, *asked: Partition | None) -> Prepared | None:
-        """Prepare for cells of other groups than those of asking, within which labels are a random sample.
+        """Prepare for cells of groups other than those of asking, within which labels are a random sample.
 
         Labels may have been asked in several groupings. None if the prior knows nothing about that: the cells are then
         split by the groups of asking (see `Strata`).
@@ -240,12 +240,12 @@ class Learned(Prior):
     """A prior that learns from the labels of all groups how far the classifier's scores can be trusted.
 
     P(right | confidence s, group c) = σ(a + b·(logit s − x0) + g·z_c + u_c), u_c ~ N(0, τ²), with z_c how much surer
-    the group is than the pool; see `learned/items/`. Where labels show classes, those of mistakes are q_c ~
-    Dirichlet(κ m_c), with m_cj ∝ w_j e_cj^b: the scores e of the other classes, tempered, times how much oftener each
-    of them is missed than expected; see `learned/mistakes.py`. All metrics are
-    functions of this one posterior of items. Groups with few labels are judged by what the scores turn out to mean;
-    where groups have nothing in common, each is left to its own labels. Uncertainty about a, b, g, τ and κ is part of
-    every interval. What was learned is in `audit.belief().summary()`, in words and numbers.
+    the group is than the pool; see `learned/items/`. Where labels show classes, those of mistakes are q_c ~ Dirichlet(κ
+    m_c), with m_cj ∝ w_j e_cj^b: the scores e of the other classes, tempered, times how much more often each of them is
+    missed than expected; see `learned/mistakes.py`. All metrics are functions of this one posterior of items. Groups
+    with few labels are judged by what the scores turn out to mean; if groups have nothing in common, each is judged by
+    its own labels. Uncertainty about a, b, g, τ and κ is part of every interval. What was learned is in
+    `audit.belief().summary()`, in words and numbers.
 
     >>> import fewlabels as fl
     >>> fl.Learned()
@@ -274,5 +274,5 @@ class Learned(Prior):
         return Prepared.at_once(cells, partial(believe_classes, cells, target, rows))
 
     def across(self, cells: Cells, target: Target, *asked: Partition | None) -> Prepared:
-        """Prepare for cells of other groups than those of asking; all have effects, crossed."""
+        """Prepare for cells of groups other than those of asking; all have effects, crossed."""
         return self.on(cells, target, *asked)

@@ -83,7 +83,7 @@ class RuleItem(pytest.Item):
         self.rule = rule
 
     def runtest(self) -> None:
-        """Put the rule to the labels."""
+        """Check the rule against the labels."""
         assert isinstance(self.parent, RulesFile)
         check = self.parent.audit.check(self.rule)
         if check.verdict == "open":

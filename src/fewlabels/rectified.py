@@ -1,8 +1,8 @@
-"""The number over all items: what the belief says, held against the labels that were drawn at random from all of them.
+"""The number over all items: the belief, corrected by the labels that were drawn at random from all of them.
 
 A belief that learns from steered labels can be off for all items together, and its interval does not show it: groups
 without labels are judged by those that have some. Labels drawn at random from the whole pool (anchors) are few, but
-their mean is right on average whatever the truth. `rectified` makes one number of the two.
+their mean is unbiased whatever the truth. `rectified` combines the two into one number.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def rectified(
     """Hold a belief about all items, in one cell or several, against the anchors.
 
     Its variance is taken from draws, or from those that are given: `drawn` shares right, shape (n, cells). `bare` is
-    how much of the pool lies in groups that labels hardly speak for (`unheard`).
+    how much of the pool lies in groups with hardly any labels (`unheard`).
 
     The belief says M ± s, the anchors R ± t. The belief has seen the anchors too: if it were right, it would use them
     best, and then Var(R − M) = t² − s² =: q (Hausman 1978). If it is off by b ~ N(0, σ²), then R − M ~ N(−b, q), so
@@ -320,7 +320,7 @@ def rectified(
 
 
 def unheard(size: NDArray[np.int64], labels: NDArray[np.float64]) -> float:
-    """How much of the pool lies in groups that labels hardly speak for: Σ_g p_g 5/(5 + n_g), from sizes and labels.
+    """How much of the pool lies in groups with hardly any labels: Σ_g p_g 5/(5 + n_g), from sizes and labels.
 
     >>> round(unheard(np.array([900, 100]), np.array([0.0, 45.0])), 2)
     0.91

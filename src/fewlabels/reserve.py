@@ -1,4 +1,4 @@
-"""The reserve: what a pool knows of a table that stays where it is, a count for each fine bin and some items by name.
+"""The reserve: what a pool knows about a table that stays where it is: a count for each fine bin, and some named items.
 
 The rows of such a pool are of two kinds. A *unit* stands for all items of one stratum (same predicted class, same
 values of the columns that make groups) in one fine bin of confidence. A *named* row is one item of a unit, which can be

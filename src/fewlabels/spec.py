@@ -92,7 +92,7 @@ class Spec:
         whole_field(self, "strips", "The 'strips'", least=0)
         if self.strips and self.groups.get("by") != "whole":
             raise SpecError(
-                "'strips' of confidence are asked in where all items are one group. Use groups=whole(pool)."
+                "'strips' of confidence are used only when all items are one group. Use groups=whole(pool)."
             )
 
         self._check_noise()
@@ -120,8 +120,8 @@ class Spec:
             )
         if self.task.of_models:
             raise SpecError(
-                f"{type(self.task).__name__} takes labels as true. Labels that may be wrong can be read by questions "
-                "about one model only so far."
+                f"{type(self.task).__name__} takes labels as true. So far, only questions about one model can allow "
+                "for labels that may be wrong."
             )
 
     def of(self, pool: Pool) -> Pool:
@@ -167,7 +167,7 @@ class Spec:
 
     @property
     def promises(self) -> bool:
-        """Whether something is guaranteed, for every truth and at every look: that needs items of its own drawing."""
+        """Whether something is guaranteed at every look, whatever the truth: that needs items of its own drawing."""
         return self.stop.guarantee is not None or self.task.unguaranteed() != self.task
 
     def to_json(self) -> dict[str, Any]:

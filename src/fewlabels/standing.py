@@ -121,7 +121,7 @@ def lacks(rule: str, task: Task, belief: Belief, cells: Cells, *, backed: bool, 
     """Why labels do not back what a rule rests on; empty if they do, and then the rule may be met.
 
     A width says something of every group that is asked about, so each of them needs labels of its own. An average needs
-    labels that speak for all items. `backed` is whether the answer is, `at_random` how many labels were drawn at random
+    labels that represent all items. `backed` is whether the answer is, `at_random` how many labels were drawn at random
     from all items. Without this, scores alone would meet a rule.
     """
     if rule == "probability" and not backed:
@@ -250,7 +250,7 @@ def _on_guarantee(stop: Stop, task: Task, adopted: int, *, said: bool) -> str:
         came = f"{counted(adopted, 'label')} came from elsewhere, for items that were not asked for"
         return f" The guarantee cannot be given: {came}."
     shared = f"; {task.shared_out}" if task.shared_out and stop.probability is not None else ""
-    return f" This holds at every look, however often you look{shared}."
+    return f" This holds however often you look{shared}."
 
 
 def _said(task: Task, now: float, lack: str, *, labels: bool) -> str:

@@ -24,14 +24,14 @@ _ANYTIME = Argument("guarantee", "anytime")
 class Stop:
     """Stopping rules: asking can stop when the first of them is met. Without any rule, the user decides.
 
-    None but the budget is met by scores alone: a probability needs five labels in each group that the answer is about,
-    a width five in every group that can be asked about, and the average ten labels that were drawn at random from all
-    items, or five in the groups of half the items. (All items are enough if the target is the pool itself.)
+    Only the budget is met by a count alone: a probability needs five labels in each group that the answer is about, a
+    width five in every group that can be asked about, and the average ten labels drawn at random from all items, or
+    five in each of enough groups to cover half the items. (All items are enough if the target is the pool itself.)
 
     Parameters
     ----------
     labels
-        The budget: at most this many labels. Those that other assessments of the pool have got count as well.
+        The budget: at most this many labels. Labels from other assessments of the pool count as well.
     probability
         The answer is right with at least this probability; for `Identify` and `Compare`.
     width
@@ -39,9 +39,9 @@ class Stop:
     overall
         The 95% interval of the average over the pool is at most this wide.
     guarantee
-        "anytime": `width` and `probability` use intervals that hold at every look, for every truth, so that you may
-        stop when you like what you see; see `anytime`. It takes more labels. Each group's interval holds with
-        probability 95%. None: by the posterior.
+        "anytime": `width` and `probability` use intervals that hold at every look, whatever the truth, so you may stop
+        whenever you like; see `anytime`. It takes more labels. Each group's interval holds with probability 95%. None:
+        by the posterior.
 
     >>> import fewlabels as fl
     >>> Stop(labels=500, probability=0.95).rules

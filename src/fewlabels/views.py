@@ -97,7 +97,7 @@ class Views:
         self._overall: tuple[tuple[int, int, Metric, str | None], View] | None = None
 
     def snapshot(self) -> Self:
-        """The views of the labels that are there now. What reading needs is computed before, so that asking has it."""
+        """The views of the current labels. All that reading needs is computed first, for asking to use."""
         with self.journal.reading() as ledger:
             if not self.is_over_all:
                 self.beliefs.now()
@@ -137,7 +137,7 @@ class Views:
     def drawn_from_all(self) -> Sample | None:
         """The items asked for so far, and which of them were drawn at random from all.
 
-        None where the answer is not one share of all items, or is not held against them.
+        None if the answer is not one share of all items, or is not corrected by anchors.
         """
         subject = self.journal.subject
         with self.journal.reading() as ledger:
@@ -174,7 +174,7 @@ class Views:
     ) -> View:
         """The belief about any metric on any groups, of any model, from the labels as they were asked.
 
-        They are the labels that are there now, or those of a ledger.
+        They are the current labels, or those of a ledger.
         """
         subject = self.journal.subject
         task, pool = subject.spec.task, subject.pool_of(model)

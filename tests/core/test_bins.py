@@ -83,7 +83,11 @@ def test_a_column_whose_name_ends_like_bins_is_itself() -> None:
 @pytest.mark.parametrize(
     ("values", "bins", "why"),
     [
-        (["x", "y"], "4", "holds text such as 'x', and bins are of numbers or dates. Group by its values: column:v"),
+        (
+            ["x", "y"],
+            "4",
+            "holds text such as 'x', and only numbers or dates can be put into bins. Group by its values: column:v",
+        ),
         ([1, 2], "many", "'many' does not say which bins of 'v' to make. Say how many, as in column:v:4"),
         ([1, 2], "1", "must be a whole number of at least 2"),
         ([1, 2], "9/3", "Name where they begin, ascending"),

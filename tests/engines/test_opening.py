@@ -105,7 +105,7 @@ def test_a_table_of_a_connection_to_duckdb(tmp_path: Path) -> None:
         with open_table(connection, table=f'"{name}"') as table:
             check(table, ROWS)
             described = table.describe()
-        with pytest.raises(StoreError, match=r"came with a connection of yours.*load\(\.\.\., pool=pool\)"):
+        with pytest.raises(StoreError, match=r"was read through your own connection.*load\(\.\.\., pool=pool\)"):
             open_again(described)
         with pytest.raises(InputError, match="needs the name of a table"):
             open_table(connection)

@@ -75,7 +75,7 @@ def test_a_driver_that_talks_to_many_databases(file: Path) -> None:
         __module__ = "pyodbc"
 
     connection = sqlite3.connect(file, factory=Connection)
-    with pytest.raises(InputError, match=r"a connection of pyodbc is not known. Name it with dialect='postgres'"):
+    with pytest.raises(InputError, match=r"a pyodbc connection is not known. Name it with dialect='postgres'"):
         fl.read_pool(connection, table="predictions")
     with pytest.raises(InputError, match=r"'tsql' cannot be used: its MD5 gives bytes"):
         fl.read_pool(connection, table="predictions", dialect="tsql")

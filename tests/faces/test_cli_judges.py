@@ -118,9 +118,9 @@ def test_evidence_and_refusals_from_a_messy_file(runs, tmp_path):
     told = ("--predicted", "reply", "--never-right", "i'm sorry*", "--never-right", "", "--evidence", "judge,stars")
     words = run("new", "audit.db", "messy.csv", *told).output
     assert "evidence    'judge', 'stars'" in words
-    assert "tells nothing" not in words
+    assert "uninformative" not in words
     idle = run("new", "other.db", "messy.csv", *told[:-1], "judge,city", "--dry-run").output
-    assert "'city': the same for all items, so this tells nothing" in said(idle)
+    assert "'city': the same for all items, so uninformative" in said(idle)
     assert "no answer   30 items, counted as wrong" in words
     pool = fl.load("audit.db", "messy").pool
     assert pool.choices == ("no", "yes")
@@ -245,7 +245,7 @@ def test_missing_verdicts_count_in_what_people_would_pass(tmp_path, monkeypatch)
     """A third has no verdict, and people pass none of them: the rate of all is two thirds of the others'."""
     monkeypatch.chdir(tmp_path)
     begun = judged(["pass", "", "pass"] * 60, ["--classes", "pass,fail", "--target", "pool"])
-    assert "no verdict 60 items; people's labels speak for them" in begun
+    assert "no verdict 60 items; judged by people's labels" in begun
     audit = fl.load("audit.db", "judged")
     audit.tell({item: "fail" if int(item[1:]) % 3 == 1 else "pass" for item in audit.ask(180).ids})
     shown = said(run("show", "audit.db").output)

@@ -68,7 +68,7 @@ def test_keys_label_skip_and_undo() -> None:
 
 @pytest.mark.parametrize(
     ("read", "key", "told"),
-    [("2", "2", ""), ("22", "2", "Only '2' was taken of '22'"), ("\x1b[A", "\x1b[A", ""), ("\r", "\r", "")],
+    [("2", "2", ""), ("22", "2", "Only '2' of '22' was taken"), ("\x1b[A", "\x1b[A", ""), ("\r", "\r", "")],
 )
 def test_a_key_pressed_before_its_item_is_shown_is_no_answer(
     read: str, key: str, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -260,7 +260,7 @@ def test_words_for_a_confidence_and_an_answer_that_is_no_class_are_mentioned(tmp
     told = run("new", "audit.db", "wide.csv", "--best").output
     assert "'gpt_b_confidence' is in words: kept for grouping" in told
     # Of two answers that one model alone gives, the commoner is named: 'other', four times, by the first.
-    assert "only 'gpt_a' says 'other': 4 items; 1 more answer is of one model  " in told
+    assert "only 'gpt_a' says 'other': 4 items; 1 more answer comes from one model only  " in told
     assert fl.load("audit.db", "wide").whole.confidences is None
     run("new", "audit.db", "sure", "wide.csv", "--best", "--groups", "column:gpt_b_confidence")
     listed = ("--classes", "billing,delivery,other", "--unlisted", "wrong")

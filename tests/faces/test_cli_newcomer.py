@@ -92,7 +92,7 @@ def test_two_classes_that_a_label_may_mean_are_named(folder) -> None:
     (folder / "letters.csv").write_text("id,predicted\n1,ä b\n2,Ä B\n")
     run("new", "audit.db", "letters.csv", "--classes", "ä b,Ä B")
     run("ask", "audit.db", "-n", 2)
-    assert "It could be 'ä b' or 'Ä B': write it exactly so." in run("tell", "audit.db", "1=Ä b", code=2).output
+    assert "It could be 'ä b' or 'Ä B': write it exactly like that." in run("tell", "audit.db", "1=Ä b", code=2).output
 
 
 @pytest.mark.parametrize("scores", [False, True])

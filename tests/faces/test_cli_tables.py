@@ -137,7 +137,7 @@ def test_evidence_of_a_table(parts: Path, tmp_path: Path) -> None:
     batch = list(csv.DictReader(io.StringIO(run("ask", database, "known", "-n", 12).stdout)))
     told = "".join(f"{row['id']},ant\n" for row in batch)
     run("tell", database, "known", "-", text=f"id,label\n{told}")
-    assert "floor, known of all 3,000 items" in run("show", database, "known").output
+    assert "floor, known for all 3,000 items" in run("show", database, "known").output
     assert "more than 20 different texts" in refused("new", database, "x", parts / "*.parquet", "--evidence", "text")
 
 

@@ -407,7 +407,7 @@ def test_the_labelling_page_says_when_the_planned_labels_are_there() -> None:
         assert "planned" not in client.get("/label/audit").text
         audit = site.audit()
         audit.tell(dict.fromkeys(audit.ask(3).ids, audit.pool.classes[0]))
-        assert "The 3 labels that were planned are there." in client.get("/label/audit").text
+        assert "The goal of 3 labels is reached." in client.get("/label/audit").text
 
 
 def test_disputes_are_said_to_count_where_votes_are_weighed() -> None:

@@ -116,7 +116,7 @@ def test_the_words():
     assert finding.question == "How many items would people pass?"
     assert finding.headline.startswith("People would pass ")
     assert " The verdicts pass " in finding.headline
-    assert finding.basis == "Based on 80 labels (55 of 80 pass), and on other, known of all 800 items."
+    assert finding.basis == "Based on 80 labels (55 of 80 pass), and on other, known for all 800 items."
     passed, verdicts = key_figures(finding)[:2]
     assert (passed.name, verdicts.name) == ("People would pass", "The verdicts pass")
     between = passed.about.partition("; ")[0]

@@ -199,12 +199,12 @@ def test_a_gap_that_is_none_is_not_called_one() -> None:
     gap |= {"probability": 0.5, "by_labels": 0.9, "ends": (0.54, 0.54), "compared": 2, "left_out": 0}
     none = "The labels show no gap in accuracy between m (54%) and f (54%): the difference is 0 points (−20 to +20)."
     assert _gap_words(gap) == none
-    assert _gap_words(gap | {"compared": 3}).startswith("The labels show no gap in accuracy: that between m (54%)")
-    assert "is lower than that of f (54%) with a probability of 50%, by 3 points (" in _gap_words(gap | {"gap": 0.03})
+    assert "in accuracy: the most probable one, between m (54%) and" in _gap_words(gap | {"compared": 3})
+    assert "than for f (54%) with a probability of 50%, by 3 points (" in _gap_words(gap | {"gap": 0.03})
     unclear = _gap_words(gap | {"gap": 0.03})
-    assert unclear.startswith("It is too early to name a gap in accuracy: that of m (54%) is lower")
-    assert "is probably lower than" in _gap_words(gap | {"gap": 0.03, "probability": 0.9})
-    assert "of m (54%) is lower than" in _gap_words(gap | {"gap": 0.03, "probability": 0.99})
+    assert unclear.startswith("It is too early to name a gap in accuracy: it is lower for m (54%)")
+    assert "is probably lower for" in _gap_words(gap | {"gap": 0.03, "probability": 0.9})
+    assert "is lower for m (54%) than" in _gap_words(gap | {"gap": 0.03, "probability": 0.99})
     assert _gap_words(gap | {"gap": 0.03, "left_out": 2}).endswith("five labels that count are left out.")
 
 
@@ -213,10 +213,14 @@ def test_a_gap_that_labels_alone_do_not_show_says_what_it_rests_on() -> None:
     gap = {"measure": "false positive rate", "lowest": "a", "highest": "b", "gap": 0.03, "low": 0.01, "high": 0.09}
     gap |= {"probability": 0.995, "by_labels": 0.62, "ends": (0.002, 0.03), "compared": 2, "left_out": 0}
     assert "learned from other groups: " in _gap_words(gap, "")
-    assert _gap_words(gap, "scores").endswith("the labels of these two groups alone say so with a probability of 62%.")
+    assert _gap_words(gap, "scores").endswith("the labels of these two groups alone give it a probability of 62%.")
     assert "alone" not in _gap_words(gap | {"by_labels": 0.97})
     assert "alone" not in _gap_words(gap | {"probability": 0.6})
     assert "alone" not in _gap_words(gap | {"by_labels": None})
+    k, n = np.array([0, 1]), np.array([32, 7])
+    at = np.linspace(0, 1, 20_001)
+    exact = np.trapezoid(stats.beta.cdf(at, 1, 33) * stats.beta.pdf(at, 2, 7), at)
+    assert _by_labels(k, n, 0, 1) == pytest.approx(exact, abs=4 * 0.5 / np.sqrt(40_000))
 
 
 def test_a_gap_between_groups_that_are_wholly_labelled_rests_on_nothing_else() -> None:
@@ -224,7 +228,3 @@ def test_a_gap_between_groups_that_are_wholly_labelled_rests_on_nothing_else() -
     made = fl.create(None, "all", pool, "column:sex", target="pool")
     made.tell({item: "no" if item == "0" else ["yes", "no"][int(item) % 2] for item in made.ask(20).ids})
     assert not [words for words in made.fairness("column:sex", positive="yes").words if "alone" in words]
-    k, n = np.array([0, 1]), np.array([32, 7])
-    at = np.linspace(0, 1, 20_001)
-    exact = np.trapezoid(stats.beta.cdf(at, 1, 33) * stats.beta.pdf(at, 2, 7), at)
-    assert _by_labels(k, n, 0, 1) == pytest.approx(exact, abs=4 * 0.5 / np.sqrt(40_000))

@@ -65,13 +65,13 @@ def test_what_cannot_be_evidence_is_refused(evidence, words):
 
 def test_texts_of_all_kinds_are_refused():
     many = {"predicted": ["a", "b"] * 20, "why": [f"reason {i}" for i in range(40)]}
-    with pytest.raises(InputError, match=r"'why' has 40 different texts, and evidence is numbers or up to 20"):
+    with pytest.raises(InputError, match=r"'why' has 40 different texts, and evidence must be numbers or up to 20"):
         fl.read_pool(many, evidence=["why"])
 
 
 def test_it_is_about_one_model():
     two = {"old": {"id": [1, 2], "predicted": ["a", "b"]}, "new": {"id": [1, 2], "predicted": ["b", "a"]}}
-    with pytest.raises(InputError, match="here are several models"):
+    with pytest.raises(InputError, match="there are several models here"):
         fl.read_pool(two, evidence=["judge"])
 
 

@@ -65,7 +65,7 @@ def test_one_model_alone_has_answers_too():
 
 def test_nobody_can_choose_no_answer_as_a_label(tmp_path):
     pool = read_pool(files(tmp_path, old=OLD, new=NEW))
-    with pytest.raises(LabelError, match=r"unknown class '\(no answer\)'.*a label says what the item is"):
+    with pytest.raises(LabelError, match=r"unknown class '\(no answer\)'.*A label says what the item is"):
         pool.class_positions([NO_ANSWER])
     audit = fl.create(None, "old", pool.of("old"))
     with pytest.raises(LabelError, match="no answer"):

@@ -67,7 +67,7 @@ def test_what_is_wrong_is_said() -> None:
         fl.read_pool({"y_prob": [0.2, 1.4]}, positive="spam")
     with pytest.raises(fl.InputError, match="must be one of two classes"):
         fl.read_pool({"y_prob": [0.2, 0.4]}, classes=["a", "b", "c"], positive="a")
-    with pytest.raises(fl.InputError, match="none is called like one"):
+    with pytest.raises(fl.InputError, match="none has a name that suggests it"):
         fl.read_pool({"x": [0.2, 0.4]}, positive="a")
     with pytest.raises(fl.InputError, match="several models"):
         fl.read_pool({"a": ["x", "y"], "b": ["x", "x"]}, models=["a", "b"], positive="x")

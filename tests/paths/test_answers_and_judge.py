@@ -49,7 +49,7 @@ def test_answers_and_a_judge(runs: tuple[dict[str, str], dict[str, float]], tmp_
     people, truth = runs
     # A newcomer names nothing: free text is not taken for a class, and the way on is named.
     said = run("new", "judge.db", "runs.jsonl", code=2).stderr
-    assert "'judge_verdict' says of each answer whether it passes, add --verdict 'judge_verdict'" in said
+    assert "'judge_verdict' says whether each answer passes, add --verdict 'judge_verdict'" in said
     understood = run("new", "judge.db", "runs.jsonl", "--verdict", "judge_verdict").stderr
     assert "columns 'prompt', 'response'" in understood  # the question and the answer, and not the judge's reason
     said = run("show", "judge.db", "--judges").output

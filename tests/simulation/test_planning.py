@@ -373,6 +373,6 @@ def test_labels_that_may_be_wrong_make_no_number_exact() -> None:
     pool = fl.read_pool({"predicted": ["a", "b"] * 20})
     stop = fl.Stop(width=0.02)
     sure, doubted = (fl.plan(pool, budgets=[20, 40], stop=stop, runs=4, noisy=noisy) for noisy in (False, True))
-    assert "make every number exact" in sure.words
-    assert "make every number exact" not in doubted.words
+    assert "makes every number exact" in sure.words
+    assert "makes every number exact" not in doubted.words
     assert "assumes that 5% of the labels are wrong" in doubted.words

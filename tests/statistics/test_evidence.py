@@ -255,7 +255,7 @@ def test_what_a_judge_says_of_each_models_answer_can_be_its_confidence() -> None
     widths = [row["high"] - row["low"] for row in ranges]
     assert widths[0] < 0.7 * widths[1]
     assert ranges[0]["low"] <= real["new"] - real["old"] <= ranges[0]["high"]
-    with pytest.raises(FewlabelsError, match="can be that model's confidence"):
+    with pytest.raises(FewlabelsError, match="can be given as that model's confidence"):
         fl.read_pool(columns, models=["old", "new"], classes=names, evidence=["old_confidence"])
 
 

@@ -22,8 +22,9 @@ probability that it is one of those looked for, and its rank, which is the range
 extreme). Compare: less, equal and more are the probabilities that A is below, about equal to, or above B. Beside each
 group: how many of its items are labelled and, if labels show it, how many of those predictions are right.
 
-With another --metric, other --groups, --lowest, --highest, --compare or --certify, another question is put to the
-labels that are there. Nothing is asked and nothing changes. Labels are weighted by the groups in which they were asked.
+With another --metric, other --groups, --lowest, --highest, --compare or --certify, another question is answered from
+the same labels. Nobody is asked anything, and nothing changes. Labels are weighted by the groups in which they were
+asked.
 
 \b
 Examples:
@@ -39,8 +40,8 @@ _SCREEN = 20
 @click.command(help=_HELP, short_help="The answer to the question, and how sure it is.")
 @assessment_arguments
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the first N groups.")
-@click.option("--model", metavar="NAME", help="Put the question about another model of the pool to the same labels.")
-@click.option("--metric", metavar="NAME", help="Another metric than that of the question.")
+@click.option("--model", metavar="NAME", help="Answer for another model of the pool, from the same labels.")
+@click.option("--metric", metavar="NAME", help="A metric other than the question's.")
 @click.option("--groups", metavar="HOW", help="Other groups, as in `fewlabels new`.")
 @click.option("--lowest", type=click.IntRange(1), metavar="M", help="Instead: which M groups have the lowest metric?")
 @click.option("--highest", type=click.IntRange(1), metavar="M", help="Instead: which M groups have the highest?")
@@ -93,7 +94,7 @@ def answer(
 def _put_other(
     audit: Assessment, other: dict[str, Any], model: str | None, level: float, top: int | None, *, as_json: bool
 ) -> None:
-    """Put another question to the labels that are there, in the words of its task."""
+    """Answer another question from the same labels, in the words of its task."""
     from fewlabels.cli.common import emit_json, say
     from fewlabels.cli.predictions import asked_options
     from fewlabels.findings.finding import NOTHING

@@ -1,4 +1,4 @@
-"""`fewlabels check`: does it pass? Rules put to the labels that are there, and an exit code."""
+"""`fewlabels check`: does it pass? Rules checked against the labels so far, and an exit code."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.gate import Check, Rule
 
-_HELP = """Does it pass? Put rules to the labels that are there.
+_HELP = """Does it pass? Check rules against the labels so far.
 
-A rule is a metric, >= or <=, and a number; --every is about every group, --overall about all items together. Nothing
-is asked and nothing changes. The exit code says the verdict of all rules together: 0 pass, 3 fail, 4 not enough
+A rule is a metric, >= or <=, and a number; --every is about every group, --overall about all items together. Nobody
+is asked anything, and nothing changes. The exit code is the verdict on all rules together: 0 pass, 3 fail, 4 not enough
 evidence, 2 for an error. A group with fewer than five labels of its own never passes. An assessment made with --certify
 has a rule of its own, which is taken if none is given.
 
@@ -37,7 +37,7 @@ _SURE = 0.95
 _EXACTLY = "begin with --target pool"
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_GUARANTEE = "A false pass is this rare however often you look, for every truth."
+_GUARANTEE = "Keep false passes this rare however often you look, whatever the truth."
 
 
 @click.command(help=_HELP, short_help="Does it pass? Pass, fail or not enough evidence, by exit code.")
@@ -50,7 +50,7 @@ _GUARANTEE = "A false pass is this rare however often you look, for every truth.
 @click.option("--guarantee", type=click.Choice(["anytime"]), help=_GUARANTEE)
 @click.option("--rules", type=_FILE, metavar="FILE", help="A TOML file with rules.")
 @click.option("--junit", "report", type=_FILE, metavar="FILE", help="Write a JUnit report for continuous integration.")
-@click.option("--model", metavar="NAME", help="Another model of the same items than the one it asks about.")
+@click.option("--model", metavar="NAME", help="A model other than the one the assessment is about.")
 @click.option("--forecast/--no-forecast", default=True, help="Say how many more labels it will probably take.")
 @json_option
 @click.pass_context
@@ -75,7 +75,7 @@ def check(
 
     rules = _rules(**options)
     if name is not None and not rules and re.search(r"[<>]=?", name):
-        raise InputError(f'{name!r} stands where the name of an assessment does. Say --overall "{name}" or --every.')
+        raise InputError(f'{name!r} is a rule, not the name of an assessment. Write --overall "{name}" or --every.')
     audit = open_assessment(address, name)
     if not rules:
         rules = [_own(audit)]
@@ -115,7 +115,7 @@ def _rules(
 
 
 def _put(audit: Assessment, rule: Rule, model: str | None, forecast: bool, *, several: bool) -> Check:
-    """The rule put to the labels; of several rules, an error names the one that it is about."""
+    """The result of checking a rule; with several rules, an error names the one it is about."""
     from fewlabels.cli.common import progress
     from fewlabels.errors import FewlabelsError
     from fewlabels.gate import check as put

@@ -29,7 +29,7 @@ _SCREEN = 40
 @assessment_arguments
 @click.option("--sort", type=click.Choice(_SORTS), help="Smallest first.  [default: the order of the classes]")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the first N classes.")
-@click.option("--model", metavar="NAME", help="Another model of the pool than that of the question.")
+@click.option("--model", metavar="NAME", help="A model of the pool other than the question's.")
 @level_option
 @json_option
 def classes(

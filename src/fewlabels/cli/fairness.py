@@ -1,4 +1,4 @@
-"""`fewlabels fairness`: every group against a reference, with differences, ratios and the largest gap."""
+"""`fewlabels fairness`: every group compared with a reference, with differences, ratios and the largest gap."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Examples:
 
 @click.command(help=_HELP, short_help="Compare groups of people: error rates, gaps and ratios.")
 @assessment_arguments
-@click.option("--groups", metavar="HOW", help="Other groups than the question's, as in `fewlabels new`.")
+@click.option("--groups", metavar="HOW", help="Groups other than the question's, as in `fewlabels new`.")
 @click.option("--positive", metavar="CLASS", help=_POSITIVE)
 @click.option("--reference", metavar="GROUP", help="The group to compare with.  [default: all other items]")
-@click.option("--model", metavar="NAME", help="Another model of the pool than that of the question.")
+@click.option("--model", metavar="NAME", help="A model of the pool other than the question's.")
 @level_option
 @json_option
 def fairness(
@@ -63,7 +63,7 @@ def fairness(
     if any(found.groups["note"]) and audit.spec.stop.width is None:
         say(
             "Groups with fewer than five labels get some if a stopping rule is about every group: begin another "
-            "question about the same file with --stop-width 0.2. It counts the labels that are there."
+            "question about the same file with --stop-width 0.2. It counts the labels you already have."
         )
     if advice := in_bins(by or audit.groups_of(model), audit.pool_of(model)):
         say(advice)

@@ -20,8 +20,8 @@ Examples:
 """
 _COPY = """Copy a database into another one, SQLite or PostgreSQL, which must be new or empty.
 
-Every event stays as it is, with its number, time, person and hash, and personal links stay valid. All is copied or
-nothing. With --rescue a damaged database is copied as far as it can still be used.
+Every event stays as it is, with its number, time, person and hash, and personal links stay valid. Either everything is
+copied or nothing. With --rescue, whatever can still be used of a damaged database is copied.
 
 \b
 Examples:
@@ -42,7 +42,7 @@ Examples:
 """
 
 
-@click.command(help=_BACKUP, short_help="Write a checked copy into a file, while people label.")
+@click.command(help=_BACKUP, short_help="Write a checked copy to a file, even while people label.")
 @click.argument("address", metavar="DATABASE")
 @click.argument("to", required=False, metavar="[FILE]")
 @json_option
@@ -80,7 +80,7 @@ def copy(address: str, to: str, *, rescue: bool, as_json: bool) -> None:
 
 @click.command(help=_VERIFY, short_help="Check that nothing was damaged, changed or lost.")
 @click.argument("address", metavar="DATABASE")
-@click.option("--head", metavar="HEAD", help="A head that was written down: is all before it still there?")
+@click.option("--head", metavar="HEAD", help="A head you wrote down earlier: is everything before it still there?")
 @json_option
 def verify(address: str, head: str | None, *, as_json: bool) -> int:
     """See `_VERIFY`."""

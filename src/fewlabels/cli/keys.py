@@ -54,7 +54,7 @@ class Terminal:
         # Keys such as arrows come as several characters, which begin with Escape or a code of Windows.
         if len(read) == 1 or not read[0].isprintable():
             return read
-        click.echo(f"Only {read[0]!r} was taken of {harmless(read)!r}: what comes next was not shown yet.", err=True)
+        click.echo(f"Only {read[0]!r} of {harmless(read)!r} was taken: the next item was not shown yet.", err=True)
         return read[0]
 
     def line(self, prompt: str) -> str:

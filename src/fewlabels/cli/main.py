@@ -57,14 +57,14 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "export": ("fewlabels.cli.export:export", "Write labels, log, estimates or open requests to a file."),
     },
     "Keep safe": {
-        "backup": ("fewlabels.cli.keeping:backup", "Write a checked copy into a file, while people label."),
+        "backup": ("fewlabels.cli.keeping:backup", "Write a checked copy to a file, even while people label."),
         "copy": ("fewlabels.cli.keeping:copy", "Copy everything from one database to another."),
         "verify": ("fewlabels.cli.keeping:verify", "Check that nothing was damaged, changed or lost."),
     },
     "Research": {
         "simulate": (
             "fewlabels.cli.simulate:simulate",
-            "Find the method that needs the fewest labels, on known labels.",
+            "Find the method that needs the fewest labels, on labelled data.",
         ),
         "paper": ("fewlabels.cli.paper:paper", "Reproduce the tables and figures of the paper."),
     },
@@ -259,8 +259,8 @@ def main() -> None:
 def _leave(code: int) -> None:
     """End the process at once, if nothing in it could still have something to do.
 
-    Taking apart all that was imported, object by object, takes a tenth of a command. What was to be done at the end is
-    done: databases are closed, and the output is written.
+    Taking apart all that was imported, object by object, takes a tenth of a command. Everything due at the end is done
+    first: databases are closed, and the output is written.
     """
     # What DuckDB has made must be let go, or its library complains of leaks; threads, profilers and debuggers go on.
     if "_duckdb" in sys.modules or threading.active_count() > 1 or sys.getprofile() or sys.gettrace():

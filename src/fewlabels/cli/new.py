@@ -64,7 +64,7 @@ _ANCHOR = (
     "Share of labels drawn at random from all items.  [default: 0.1, or 0.2 to 0.8 to estimate; 0 with --policy and "
     "for several models]"
 )
-_NOISY = "Labels may be wrong: learn how often people err, and let every number know."
+_NOISY = "Labels may be wrong: learn how often, and allow for it in every number."
 _RIGHT = "How often labels are right, if you know it. It implies --noisy."
 _GOLD = "Labels that you are sure of (id, label), mixed in unseen to check people. It implies --noisy."
 _CONTENT = "Columns that annotators see: text, image path or address; separate with commas (none: only the id)."
@@ -144,7 +144,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
 
 
 def _on_known(known: Mapping[str, int], budget: int | None) -> list[str]:
-    """Sentences on the labels of the pool that are there already, by the assessment they came from."""
+    """Sentences on the labels that the pool already has, by the assessment they came from."""
     from fewlabels.wording import counted
 
     if not known:

@@ -1,4 +1,4 @@
-"""The names of the parts, for the help: written by scripts/cli_reference.py, which see."""
+"""The names of the parts, for the help texts; scripts/cli_reference.py writes this file."""
 
 NAMES = {
     "task": "best, estimate, certify, compare, compare-models, identify",

@@ -1,4 +1,4 @@
-"""Where the pictures are that a pool names: what `fewlabels serve` needs to show them, and a report to have them."""
+"""Where a pool's pictures are: what `fewlabels serve` needs to show them, and a report to include them."""
 
 from __future__ import annotations
 

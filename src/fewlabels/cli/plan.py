@@ -69,7 +69,7 @@ _WORLDS = "Prior of the simulated worlds.  [default: learned]"
     "--budgets", default="50,100,200,500", metavar="LIST", show_default=True, help="Numbers of labels to try."
 )
 @click.option("--expect", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="A", help=_EXPECT)
-@click.option("--noisy", is_flag=True, help="Labels may be wrong: plan for one in twenty that is.")
+@click.option("--noisy", is_flag=True, help="Labels may be wrong: assume that one in twenty is.")
 @click.option("--labels-right", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), metavar="P", help=_RIGHT)
 @click.option("--worlds", metavar="NAME", help=_WORLDS)
 @click.option(

@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 
 _MODELS = "Several models: their columns, the column that says which it is, or names for their files."
 _POSITIVE = "Two classes, one column of probabilities: the class that they are about."
-_SAMPLE = "Of a table: read N random items into memory, for several models, scores or a simulation."
+_SAMPLE = "For a table: read N random items into memory, for several models, scores or a simulation."
 # Bytes: a larger file is left where it is, if DuckDB is installed. A text has some eight times the bytes of Parquet.
 _LARGE = {".parquet": 250_000_000, ".pq": 250_000_000, ".csv": 2_000_000_000, ".tsv": 2_000_000_000}
 _UNLISTED = "Whether an answer that is not in --classes is refused or counts as wrong.  [default: refuse]"
 _SPELLING = 'Read "Yes." as the class yes: case, spaces and marks do not matter.'
 _SENTENCES = 'Read "It is spam." as the class spam: an answer is the one class of --classes that it names.'
 _NEVER = "An answer that is never right, such as \"I'm sorry*\" or '' for none at all. Repeatable."
-_EVIDENCE = "Columns known of every item that may tell right from wrong, such as a judge's verdicts or a score."
+_EVIDENCE = "Columns known for every item that help to tell right from wrong, such as a judge's verdicts or a score."
 
 
-any_size_option = click.option("--any-size", is_flag=True, help="Read a file that unpacks to very much.")
+any_size_option = click.option("--any-size", is_flag=True, help="Read a file even if it unpacks to a very large size.")
 
 
 def pool_options(command: Decorated) -> Decorated:
     """Add the options that name columns, models and classes, and say how numbers are to be read."""
     for option in reversed((
         click.option("--id", metavar="NAME", help="Column of ids."),
-        click.option("--scores", metavar="NAMES", help="Score columns: 'p_*', names with commas, or one of vectors."),
+        click.option("--scores", metavar="NAMES", help="Scores: 'p_*', names with commas, or a column of vectors."),
         click.option("--predicted", metavar="NAME", help="Column of predicted classes."),
         click.option("--confidence", metavar="NAME", help="Column of confidences (none: do not use any)."),
-        click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file of one per line."),
+        click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file with one per line."),
         click.option("--models", metavar="NAMES", help=_MODELS),
-        click.option("--table", metavar="NAME", help="Table of a database that stays there."),
+        click.option("--table", metavar="NAME", help="Table in a database; it stays there."),
         click.option("--sample", type=click.IntRange(1), metavar="N", help=_SAMPLE),
         click.option("--unlisted", type=click.Choice(["refuse", "wrong"]), default="refuse", help=_UNLISTED),
         click.option("--any-spelling", is_flag=True, help=_SPELLING),

@@ -23,7 +23,7 @@ _VERDICT = (
     "Column of a judge's verdicts, pass or fail: how many would people pass, and how good is the judge? NAME=WORD says "
     "which verdict passes; further columns after commas are evidence."
 )
-_LABELS = "Enough: this many labels, earlier ones of the pool included."
+_LABELS = "Enough: this many labels, including earlier ones of the pool."
 _METRICS = "For one class: f1:CLASS, and so on."
 _TASKS = "[default: what the other options imply]"
 _BY = click.Choice(["neyman", "information", "confidence"])
@@ -90,9 +90,9 @@ def question_options(command: Decorated) -> Decorated:
         click.option("--lowest", type=click.IntRange(1), metavar="M", help="Find the M groups with the lowest metric."),
         click.option("--highest", type=click.IntRange(1), metavar="M", help="Find the M groups with the highest."),
         click.option("--compare", metavar="A,B", help="Compare two groups."),
-        click.option("--best", is_flag=True, help="Of several models: find the best."),
-        click.option("--compare-models", metavar="A,B", help="Of several models: is A better than B?"),
-        click.option("--model", metavar="NAME", help="Of several models: the one that any other question is about."),
+        click.option("--best", is_flag=True, help="Several models: find the best."),
+        click.option("--compare-models", metavar="A,B", help="Several models: is A better than B?"),
+        click.option("--model", metavar="NAME", help="Several models: the one that any other question is about."),
         click.option("--rope", type=float, metavar="X", help=_ROPE),
         click.option("--by", type=_BY, help="How a comparison chooses items.  [default: neyman]"),
         click.option("--certify", metavar="RULE", help=_CERTIFY),

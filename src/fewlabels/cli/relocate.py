@@ -1,4 +1,4 @@
-"""`fewlabels relocate`: say where a table is that stays where it is, after it has moved."""
+"""`fewlabels relocate`: say where a table of predictions is after it has moved."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Examples:
 @click.command(help=_HELP, short_help="Say where a table of predictions is now.")
 @click.argument("address", metavar="DATABASE")
 @click.argument("words", nargs=-1, required=True, metavar="[NAME] PLACE", shell_complete=complete_names)
-@click.option("--table", metavar="NAME", help="The table or view, where PLACE is a database.")
+@click.option("--table", metavar="NAME", help="The table or view, if PLACE is a database.")
 def relocate(address: str, words: Sequence[str], *, table: str | None) -> None:
     """See `_HELP`."""
     from contextlib import closing

@@ -8,7 +8,7 @@ import click
 
 from fewlabels.cli.common import assessment_arguments, level_option
 
-_HELP = """Write a report: one HTML file that loads nothing from elsewhere, for readers who know no statistics.
+_HELP = """Write a report: one HTML file that loads nothing from elsewhere, for readers without statistics.
 
 It has the answer in a sentence, a table and plots of all groups, how the labels were chosen, what more labels would
 change, and every setting. The ending of the file name is the format: .html, .md or .json. Without -o the file is named

@@ -22,10 +22,10 @@ Before the table come the progress of labelling in plain words and, if a stoppin
 will probably take. Columns: n is the number of items in the group, labelled is how many of them have a label, and right
 is how many of those the classifier got right (if labels show it). mean is the estimate of the metric; the interval from
 low to high contains the true value with the probability --level. A note marks numbers with too few labels. With another
---metric, other --groups or another --model, only the table is shown: labels that were asked about one model are about
-all models of the pool. Of a confusion matrix, a terminal and --top show the largest mistakes, those that labels showed
-first; seen is how many. So does a file if the matrix has more than 10,000 cells, and --json has all of them. NAME can
-be left out if there is only one assessment.
+--metric, other --groups or another --model, only the table is shown; a label counts for every model of the pool,
+whichever it was asked for. For a confusion matrix, a terminal and --top show the largest mistakes, starting with those
+seen in labels; seen is how many labels. So does a file if the matrix has more than 10,000 cells; --json has all of
+them. NAME can be left out if there is only one assessment.
 
 \b
 Examples:
@@ -45,16 +45,16 @@ _SCREEN = 40  # rows on a terminal; all go into a pipe or file
 
 @click.command(help=_HELP, short_help="Show estimates with intervals, and the progress of labelling.")
 @assessment_arguments
-@click.option("--metric", metavar="NAME", help="Another metric than that of the question.")
+@click.option("--metric", metavar="NAME", help="A metric other than the question's.")
 @click.option("--groups", metavar="HOW", help="Other groups, as in `fewlabels new`.")
-@click.option("--model", metavar="NAME", help="Another model of the pool than that of the question.")
-@click.option("--judges", is_flag=True, help="How good each judge is against people, over all items and by group.")
+@click.option("--model", metavar="NAME", help="A model of the pool other than the question's.")
+@click.option("--judges", is_flag=True, help="How well each judge agrees with people, overall and by group.")
 @click.option("--annotators", is_flag=True, help="Who labelled: how often each is right, or how far people agree.")
 @click.option("--sort", metavar="COLUMN", help=f"{', '.join(_SORTS)}; with - in front, largest first.")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the first N groups.")
 @level_option
 @click.option("--guarantee", type=click.Choice(["anytime"]), help="Intervals that hold however often you look.")
-@click.option("--together", is_flag=True, help="With --guarantee: all groups hold at once, not only each.")
+@click.option("--together", is_flag=True, help="With --guarantee: the intervals of all groups hold at once.")
 @click.option("--forecast/--no-forecast", default=True, help="Say how many more labels it will probably take.")
 @json_option
 def show(
@@ -114,7 +114,7 @@ def show(
         about = model or audit.spec.model
         say(f"\n{_title(measured, by, level, table.settings.get('guarantee'), together, about)}")
         if "seen" in table.columns:
-            say("Mistakes that were seen in labels come first, those that probably affect most items at the top.")
+            say("Mistakes seen in labels come first, starting with those that probably affect the most items.")
         emit(readable(table, audit.spec.task, measured), as_json=False, most=None if top else most)
     # Last, because it takes some seconds.
     unmet = bool(audit.spec.stop.rules) and not known["standing"]["reached"]

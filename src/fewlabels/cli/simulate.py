@@ -36,7 +36,7 @@ _SCORES = {
     "ece-error": "ece-error: relative error of the calibration error in percent, lower is better.",
     "overall-error": "overall-error: error of the average over the pool, lower is better.",
     "coverage": "coverage: percent of the 95% intervals, of groups or of a difference, that contain the true value.",
-    "overall-coverage": "overall-coverage: percent of runs in which that of the average does.",
+    "overall-coverage": "overall-coverage: percent of runs in which the interval of the average does.",
     "mrr": "mrr: 1 when the groups looked for are ranked first.",
     "labels-to-identify": "labels-to-identify: labels until they are found, - if the runs ended before that.",
     "success": "success: share of runs with the right answer.",
@@ -49,13 +49,13 @@ _SCORES = {
     "sure": "sure: percent of runs that have been 95% sure by now.",
     "sure-right": "sure-right: percent of these that were right when they became sure.",
 }
-_ITEMS = "Of several models: each run on this many items, drawn at random.  [default: all]"
+_ITEMS = "Several models: use this many items, drawn at random, in each run.  [default: all]"
 _SAMPLED = 100_000  # items of a table that stays where it is, if --sample does not say how many
 _PICTURES = (".png", ".svg", ".pdf")
 
 _HELP = """Try methods on a pool whose labels are all known.
 
-FILE has the predictions and, unless --labels names another place, the labels: .npz, .csv, .parquet and so on. Of a
+FILE has the predictions and, unless --labels names another place, the labels: .npz, .csv, .parquet and so on. From a
 table that stays where it is, such as 'predictions/*.parquet', 100,000 random items are read (or --sample N). In each
 run, a method starts without labels, asks as it would in real life, and is scored at each budget. The scores are, for
 --task estimate, the error of the groups (rmse) and of the average over the pool (overall-error), and how often the 95%
@@ -149,7 +149,7 @@ def _simulated(files: Sequence[str], options: dict[str, Any]) -> Table:
     if task.of_models:
         return _of_models(pool, labels, groups, task, options)
     if options["items"] is not None:
-        raise SpecError("--items is about several models, whose runs are on items drawn at random. Leave it out.")
+        raise SpecError("--items is for several models, whose runs use items drawn at random. Leave it out.")
     methods = methods_from(options["methods"] or _default_methods(pool), task)
     case = truth(pool, labels, groups, task, methods)
     with _executor(options, case, methods) as executor, progress("simulating") as bar:

@@ -126,8 +126,8 @@ def _refuse(options: ReadOptions, content: Sequence[str] | None) -> None:
             )
     if options.unlisted == "wrong":
         raise InputError(
-            "--unlisted wrong is for what is read into memory. Add --sample 100000, or make a view with a class for "
-            "the rest."
+            "--unlisted wrong works only for predictions read into memory. Add --sample 100000, or make a view with a "
+            "class for the rest."
         )
     if content is not None and len(content) > 1:
         raise InputError(

@@ -154,7 +154,8 @@ def _exports(words: Sequence[str], given: str | None, *, columns: tuple[str, str
     if exports and len(exports) < len(words):
         other = next(word for word in words if word not in exports)
         raise InputError(
-            f"{next(iter(exports))} is an export of a labelling program, and {other!r} is not. Tell them apart."
+            f"{next(iter(exports))} is an export of a labelling program, and {other!r} is not. Tell them in separate "
+            "calls."
         )
     return exports
 

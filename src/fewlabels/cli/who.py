@@ -1,4 +1,4 @@
-"""`fewlabels show --judges` and `--annotators`: how good those are who judged, and those who labelled."""
+"""`fewlabels show --judges` and `--annotators`: how good the judges and the annotators are."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def _refuse_others(about: str) -> None:
 
 
 def _judges(audit: Assessment, groups: str | None, level: float, as_json: bool) -> None:
-    """Print how good the judges are against people."""
+    """Print how the judges compare with people."""
     from fewlabels.findings.judges import in_words, judge_sheet, judges_of
 
     if not judges_of(audit):
         raise SpecError(
             f"{audit.name!r} has no judge: no evidence column holds two verdicts such as pass and fail. Begin another "
-            "assessment, with --verdict NAME for the judge itself or --evidence NAME for one of the answers."
+            "assessment, with --verdict NAME for the judge itself or --evidence NAME for one that judges the answers."
         )
     table = audit.judges(level=level, groups=groups or None)
     if as_json:
@@ -80,7 +80,7 @@ def _annotators(audit: Assessment, level: float, as_json: bool) -> None:
         say(sentence)
     if reliability.contradicted:
         say(f"Gold items whose class nobody agrees with: {listed(list(reliability.contradicted))}.")
-    say("\nchecked: of the votes, those on items that somebody else labelled too or whose class is known.")
+    say("\nchecked: the votes on items that somebody else labelled too, or whose class is known.")
     columns = {name: [row[name] for row in rows] for name in ("annotator", "votes", "checked")}
     right = {"right": [reliability.by_name[row["annotator"]] for row in rows]}
     emit(Table(columns | right, reliability.people.settings), as_json=False)

@@ -21,15 +21,15 @@ better than it is.
 Examples:
   fewlabels withdraw audit.db img_17 img_18
   fewlabels withdraw audit.db worst --pending --note 'ann left'
-  fewlabels withdraw audit.db --person eve            all that eve said or holds, and nothing of others
+  fewlabels withdraw audit.db --person eve            everything eve answered or holds, and nothing else
 """
 
 
 @click.command(help=_HELP, short_help="Take back labels, or requests that nobody will answer.")
 @click.argument("address", metavar="DATABASE")
 @click.argument("words", nargs=-1, metavar="[NAME] ID...", shell_complete=complete_names)
-@click.option("--pending", is_flag=True, help="Withdraw all items that wait for a label.")
-@click.option("--person", metavar="WHO", help="Take back what this person said or holds, and nothing of others.")
+@click.option("--pending", is_flag=True, help="Withdraw all items that are waiting for a label.")
+@click.option("--person", metavar="WHO", help="Take back everything this person answered or holds, and nothing else.")
 @click.option("--annotator", metavar="WHO", help="Who takes them back.")
 @click.option("--note", metavar="TEXT", help="The reason, to keep in the log.")
 @json_option
@@ -49,7 +49,7 @@ def withdraw(
 
     name, ids = name_and_rest(address, words)
     if not ids and not pending and person is None:
-        raise InputError("no items were named: add their ids, or --pending for all that wait for a label.")
+        raise InputError("no items were named: add their ids, or --pending for all that are waiting for a label.")
     if person is not None and (ids or pending):
         raise InputError("--person takes back everything of one person: leave the ids and --pending out.")
     audit = open_assessment(address, name)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 STEPS = 12
-"""Steps of half a standard deviation, from three below the mean to three above: beyond, numbers tell nothing more."""
+"""Steps of half a standard deviation, from three below the mean to three above: beyond that, numbers add nothing."""
 
 
 @dataclass(frozen=True)

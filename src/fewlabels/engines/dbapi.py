@@ -200,7 +200,7 @@ def _dialect_of(connection: Any) -> str:
     package = _package(connection)
     if package not in _DRIVERS:
         raise InputError(
-            f"the dialect of a connection of {package} is not known. Name it with ",
+            f"the SQL dialect of a {package} connection is not known. Name it with ",
             Argument("dialect", "postgres"),
             ".",
         )

@@ -158,15 +158,15 @@ def _only_version(folder: str, versions: Sequence[str]) -> str:
 
     >>> _only_version("t", ["t/metadata/v9.metadata.json", "t/metadata/v10.metadata.json"])
     Traceback (most recent call last):
-    fewlabels.errors.InputError: t is an Iceberg table with 2 versions, and only its catalog knows which of them is the
-    present one. Name the metadata of that version instead of the folder. The newest is t/metadata/v10.metadata.json.
+    fewlabels.errors.InputError: t is an Iceberg table with 2 versions, and only its catalog knows which of them
+    is current. Name the metadata of that version instead of the folder. The newest is t/metadata/v10.metadata.json.
     """
     if len(versions) == 1:
         return versions[0]
     newest = max(versions, key=lambda file: [int(part) for part in re.findall(r"^v?(\d+)", file.rpartition("/")[2])])
     raise InputError(
-        f"{folder} is an Iceberg table with {len(versions):,} versions, and only its catalog knows which of them is "
-        f"the present one. Name the metadata of that version instead of the folder. The newest is {newest}."
+        f"{folder} is an Iceberg table with {len(versions):,} versions, and only its catalog knows which of them "
+        f"is current. Name the metadata of that version instead of the folder. The newest is {newest}."
     )
 
 

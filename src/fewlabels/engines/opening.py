@@ -73,8 +73,8 @@ def open_again(described: str) -> RemoteTable:
     about: dict[str, Any] = json.loads(described)
     if (address := about.get("address") or about.get("url")) is None:
         raise StoreError(
-            f"the table {about['table']} came with a connection of yours, which is needed again. Read the predictions "
-            "with it, and load the assessment with that pool: load(..., pool=pool)."
+            f"the table {about['table']} was read through your own connection, which is needed again. Read the "
+            "predictions with it, and load the assessment with that pool: load(..., pool=pool)."
         )
     return open_table(address, table=about.get("table"), dialect=about.get("dialect"), files=about.get("files", ()))
 

@@ -43,9 +43,9 @@ class Sample:
 class RemoteTable(ABC):
     """Items with their predictions, in an engine that can be asked about them.
 
-    All results are Arrow tables. What is wrong with the table is an InputError; an engine that cannot be reached, or
-    that goes away, is a StoreError. An engine has to say how it answers a query (`_ask`), how rows are sent to it
-    (`_sent`), and how it is found again (`describe`).
+    All results are Arrow tables. A problem with the table is an InputError; an engine that cannot be reached, or that
+    goes away, is a StoreError. An engine has to say how it answers a query (`_ask`), how rows are sent to it (`_sent`),
+    and how it is found again (`describe`).
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The classes that are confused: mistakes that labels showed first, those that affect most items at the top."""
+"""The classes that are confused: mistakes seen in labels come first, starting with those that affect the most items."""
 
 from __future__ import annotations
 

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import Grounds
 
 
-_INSTEAD = "If it is what you need, ask for it: an assessment with all items together as one group has a shorter range."
+_INSTEAD = (
+    "If this is the number you need, ask for it: an assessment with all items together as one group has a shorter "
+    "range."
+)
 
 
 def doubts(task: Task, grounds: Grounds, labels: Tally) -> tuple[str, ...]:
@@ -61,12 +64,12 @@ def _few(grounds: Grounds) -> list[str]:
     if not few:
         return []
     if rows == 1:
-        return ["There are too few labels that show it: the range is wide, and the best guess may be far off."]
+        return ["Too few labels bear on this: the range is wide, and the best guess may be far off."]
     which = "All" if few == rows else f"{few:,} of {rows:,}"
     verb = "has" if few == 1 < rows else "have"
     learned = sum(row.evidence in LEARNED for row in grounds.rows)
     more = ""
     if learned:
-        more = f" {learned:,} more {'has' if learned == 1 else 'have'} hardly any: what is said of them is "
+        more = f" {learned:,} more {'has' if learned == 1 else 'have'} hardly any: what is said about them is "
         more += next(row.note for row in grounds.rows if row.evidence in LEARNED) + "."
     return [f"{which} {grounds.nouns} {verb} too few labels to say how good the classifier is there.{more}"]

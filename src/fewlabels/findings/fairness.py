@@ -1,4 +1,4 @@
-"""The fairness table: every group against a reference, by accuracy, error rates and selection rate."""
+"""The fairness table: every group compared with a reference, by accuracy, error rates and selection rate."""
 
 from __future__ import annotations
 
@@ -293,7 +293,7 @@ def _gap_words(gap: Mapping[str, Any], known: str = "") -> str:
         return words
     return (
         f"{words} This rests on what was learned from {f'{known} and ' if known else ''}other groups: the labels of "
-        f"these two groups alone say so with a probability of {probability(by_labels)}."
+        f"these two groups alone give it a probability of {probability(by_labels)}."
     )
 
 
@@ -314,15 +314,15 @@ def _gap_sentence(gap: Mapping[str, Any]) -> str:
         found = f"The labels show no gap in {gap['measure']}"
         if gap["compared"] == 2:
             return f"{found} between {lower} and {higher}: the difference is {apart}.{without}"
-        return f"{found}: that between {lower} and {higher}, the most probable one, is {apart}.{without}"
+        return f"{found}: the most probable one, between {lower} and {higher}, is {apart}.{without}"
     if sure < SAFE:
         return (
-            f"It is too early to name a gap in {gap['measure']}: that of {lower} is lower than that of {higher} "
+            f"It is too early to name a gap in {gap['measure']}: it is lower for {lower} than for {higher} "
             f"{chance}, {by}.{without}"
         )
     if gap["compared"] == 2:
         is_lower = "is lower" if sure >= _CLEAR else "is probably lower"
-        return f"The {gap['measure']} of {lower} {is_lower} than that of {higher} {chance}, {by}.{without}"
+        return f"The {gap['measure']} {is_lower} for {lower} than for {higher} {chance}, {by}.{without}"
     return (
         f"The largest gap in {gap['measure']} is probably between {lower} and {higher}: the first is lower {chance}, "
         f"{by}.{without}"

@@ -203,7 +203,7 @@ def _said(audit: Assessment) -> float | None:
 
 
 def _basis(audit: Assessment, rows: tuple[GroupRow, ...], labels: int) -> str:
-    """State the number of labels that the answer is based on, and what else is known of every item."""
+    """State the number of labels that the answer is based on, and what else is known about every item."""
     task = audit.spec.task
     if task.of_models:
         each = "which" if labels == 1 else "each of which"
@@ -217,5 +217,5 @@ def _basis(audit: Assessment, rows: tuple[GroupRow, ...], labels: int) -> str:
     if hits := [row.hits for row in rows if row.hits is not None]:
         counts = f" ({of_these(sum(hits), sum(row.counted or 0 for row in rows), task.metric.hit)})"
     evidence = audit.pool.evidence if isinstance(audit.spec.prior, Learned) else ()
-    known = f", and on {listed(list(evidence))}, known of all {counted(len(audit.pool), 'item')}" if evidence else ""
+    known = f", and on {listed(list(evidence))}, known for all {counted(len(audit.pool), 'item')}" if evidence else ""
     return f"Based on {counted(labelled, 'label')}{counts}{known}."

@@ -1,4 +1,4 @@
-"""Rows for the groups: what is known of each and on what evidence, in reading order."""
+"""Rows for the groups: what is known about each and on what evidence, in reading order."""
 
 from __future__ import annotations
 

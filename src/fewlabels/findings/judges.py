@@ -1,7 +1,7 @@
-"""How good judges are against people: agreement, what they find of each side, kappa, and the rate corrected for it.
+"""How judges compare with people: agreement, what they find on each side, kappa, and the corrected pass rate.
 
-A judge says pass or fail of every item, people of a few. θ_pass and θ_fail are the shares of what it passes and of what
-it fails that people would pass. They come from the learned prior, in a pool in which the judge's verdict is the
+A judge says pass or fail for every item, people for a few. θ_pass and θ_fail are the shares of what it passes and of
+what it fails that people would pass. They come from the learned prior, in a pool in which the judge's verdict is the
 prediction and everything else that is known is evidence. What people would pass of all items does not depend on who
 judges: it is the number that the question's own model gives, and the two shares are moved until they add up to it. How
 many items the judge passes is known, and the rest is arithmetic on draws, so the measures of one judge fit together.
@@ -83,7 +83,7 @@ def _passed(said: NDArray[np.int64], positive: int) -> NDArray[np.int64]:
 
 
 def _verdict(pool: Pool, name: str, metric: Metric) -> NDArray[np.int64] | None:
-    """What an evidence column says of each item, if it is a verdict; else None."""
+    """The verdict of an evidence column on each item, if it has verdicts; else None."""
     column = pool.column(name)
     if isinstance(metric, Prevalence) and (said := verdicts(column, pool.choices)) is not None:
         return _passed(said, pool.choices.index(metric.positive))
@@ -96,7 +96,7 @@ def _verdict(pool: Pool, name: str, metric: Metric) -> NDArray[np.int64] | None:
 
 
 def judge_table(audit: Assessment, level: float, groups: Partition | str | None = None, draws: int = _DRAWS) -> Table:
-    """Each judge against people, over all items and in each group: a row for each measure.
+    """Compare each judge with people, over all items and in each group: a row for each measure.
 
     Columns: judge, group, measure; k and of, the labels behind it; mean, low and high, None where the measure is 0/0 in
     most draws; and whole, whether the row is about all items, since a group may be called "all" too.
@@ -187,7 +187,7 @@ def _measured(audit: Assessment, judge: Judge, part: Partition, draws: int) -> I
 
 
 def _rates(audit: Assessment, judge: Judge, part: Partition, draws: int) -> dict[int, NDArray[np.float64]]:
-    """Draws of what people would pass of the items with a verdict, in each group that has some, by its place."""
+    """Draws of the share that people would pass among items with a verdict, in each group that has some, by place."""
     spoken = judge.verdict >= 0
     used, piece = np.unique(part.group.astype(np.int64) * 2 + spoken, return_inverse=True)
     if not spoken.all():
@@ -257,7 +257,7 @@ def _passed_by(audit: Assessment, items: NDArray[np.int64], true: NDArray[np.int
 def _mirrored(audit: Assessment, judge: Judge) -> tuple[Pool, Prevalence]:
     """The pool in which the judge's verdicts are the predictions, and the metric that is the true pass rate there.
 
-    Evidence are the other judges, the predictions themselves, and their confidence.
+    The evidence is the other judges, the predictions themselves, and their confidence.
     """
     pool, metric = audit.pool, audit.spec.task.metric
     names = ("right", "wrong")

@@ -56,7 +56,7 @@ def key_figures(finding: Finding) -> list[KeyFigure]:
 def _share(finding: Finding) -> list[KeyFigure]:
     """The true share of a class, if that is the question, and beside it the share that is predicted as it.
 
-    How often predictions are right is then another question. Of a judge, its own table says that.
+    How often predictions are right is then another question; for a judge, its own table answers that.
     """
     metric, predicted = finding.task.metric, finding.grounds.said
     if predicted is None or finding.task.conclusive or not isinstance(metric, Prevalence) or not finding.overall.enough:
@@ -98,4 +98,4 @@ def certainty(finding: Finding) -> KeyFigure | None:
         return KeyFigure("Answer is right", probability(sure), "by the labels so far")
     every = "both" if len(chances) == 2 else "all"
     about = f"{every} are right with a chance of {probability(sure)}"
-    return KeyFigure(f"Right of the {spelled(len(chances))} named", f"about {round(sum(chances))}", about)
+    return KeyFigure(f"Right among the {spelled(len(chances))} named", f"about {round(sum(chances))}", about)

@@ -139,7 +139,7 @@ def right_labels(
 
 @dataclass(frozen=True)
 class Shown:
-    """What labels show of a metric in a group: `hits` of the `counted` labels that the metric is about."""
+    """What the labels in a group show about a metric: `hits` of the `counted` labels that the metric is about."""
 
     hits: int
     counted: int
@@ -227,7 +227,7 @@ def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[
 
 
 def _contents(audit: Assessment, items: Sequence[int]) -> list[dict[str, Any]]:
-    """What annotators see of some items; nothing where they stay in a table that cannot be read now."""
+    """What annotators see of some items; nothing if they stay in a table that cannot be read now."""
     try:
         return audit.shown(items)
     except StoreError:

@@ -64,7 +64,7 @@ def foreseen(
 
 
 def is_quick(audit: Assessment) -> bool:
-    """Whether a forecast takes seconds: with thousands of labels of several models, a world takes as long."""
+    """Whether a forecast takes seconds: with thousands of labels of several models, a single world takes that long."""
     from fewlabels.planning.subsampled import fitting, has_room
 
     if not audit.spec.task.of_models:
@@ -80,7 +80,8 @@ def is_quick(audit: Assessment) -> bool:
 def outlook(audit: Assessment, how: str) -> str:
     """Return the forecast in words, to follow the words of the progress; empty if there are enough labels.
 
-    It leaves out that no rule is set, which the progress says already. `how` is how to ask about exactly these items.
+    It does not mention that no rule is set, because the progress already says so. `how` is how to ask about exactly
+    these items.
     """
     ahead = foreseen(audit, audit.standing())
     return "" if ahead is None else ahead.advised(how)

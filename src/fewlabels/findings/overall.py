@@ -25,10 +25,10 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
     """Estimate the accuracy over all items, and say whether it may be shown.
 
     Each group has its own prior, and the average of many groups depends on these priors without its interval showing
-    it. If the priors decide the number (`prior_pull.swayed`), it is not shown. A learned prior has no such pull. But
-    if labels were steered to some groups, the learned prior judges the others by analogy. The number is then held
-    against the labels that were drawn at random from all items (`rectified`). With fewer than ten of these it has a
-    doubt beside it, and is not shown if most items are in such groups.
+    it. If the priors decide the number (`prior_pull.swayed`), it is not shown. A learned prior has no such pull. But if
+    labels were steered to some groups, the learned prior judges the others by analogy. The number is then corrected by
+    the labels drawn at random from all items (`rectified`). With fewer than ten of these it comes with a doubt, and is
+    not shown if most items are in such groups.
     """
     audit, everything = reading.audit, whole(reading.audit.pool)
     if audit.spec.task.of_models:
@@ -56,7 +56,7 @@ def over_all(reading: Reading, rows: Sequence[GroupRow]) -> Overall:
 
 
 def rests(audit: Assessment, labelled: int) -> tuple[str, bool]:
-    """How many labels were drawn at random from all items, in words, and whether they are enough to speak for all.
+    """How many labels were drawn at random from all items, in words, and whether they are enough to represent all.
 
     It is empty if labels were not steered, and under priors that do not use such labels.
     """

@@ -45,15 +45,15 @@ _UNSCORED = (
     "of its own, especially if labels went to only a few {nouns}."
 )
 _BESIDE = (
-    " What {names} says about right and wrong was learned from the labels too. It is known of every item, so it can "
-    "make the ranges shorter; if it tells nothing, that is soon learned, and it costs next to nothing."
+    " What {names} says about right and wrong was learned from the labels too. It is known for every item, so it can "
+    "make the ranges shorter; if it is uninformative, that is soon learned and costs next to nothing."
 )
 _ANCHORS = (
-    "About {share} of the labels were drawn at random from all items instead, so that they can speak for all of them."
+    "About {share} of the labels were drawn at random from all items instead, so that they represent all of them."
 )
 _STRIPS = (
-    "Items were sorted into {strips} strips by the classifier's confidence. A label was asked in the strip where it "
-    "helped the number over all items most, and within a strip items were taken at random."
+    "Items were sorted into {strips} strips by the classifier's confidence. Labels were asked for in the strip where "
+    "they helped the number over all items most; within a strip, items were taken at random."
 )
 _TOGETHER = (
     "Which models can be trusted where they differ was learned from the labels, for all models together: from how many "
@@ -113,7 +113,7 @@ def policy(audit: Assessment) -> str:
     if pair is not None:
         words += f" Only {pair[0]} and {pair[1]} were asked about."
     if audit.spec.task.of_models:
-        words += " Only items on which models differ were asked about: a label of any other tells nothing."
+        words += " Only items on which models differ were asked about: a label on any other item is uninformative."
         return f"{words} {_ANCHORS.format(share=chosen(audit.spec.anchor))}" if audit.spec.anchor else words
     if audit.spec.strips:
         words = f"{words} {_STRIPS.format(strips=audit.spec.strips)}"
@@ -149,12 +149,12 @@ _ONCE = (
     "fewer labels, the more it depends on them."
 )
 _EVERY = (
-    "That is guaranteed for every classifier and however often one looks, because items were taken at random within "
+    "That is guaranteed for every classifier, however often you look, because items were taken at random within "
     "each group; what was assumed before any label does not matter."
 )
 _TOLD_APART = (
-    "The ranges of two models can overlap widely although it is clear which is better: where both say the same, what "
-    "is not known is the same for both."
+    "The ranges of two models can overlap widely even when it is clear which is better: where both give the "
+    "same answer, they share the same uncertainty."
 )
 _ALIKE = "If two ranges overlap widely, do not read much into which number is larger."
 _FAIR = "if what was assumed before any label is fair (a credible interval)."

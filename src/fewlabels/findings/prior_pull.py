@@ -1,4 +1,4 @@
-"""How far the prior moves a number that is combined from many groups, and so whether it may be shown as known."""
+"""How far the prior moves a number that combines many groups, which decides whether it may be shown."""
 
 from __future__ import annotations
 

@@ -43,9 +43,9 @@ _COLUMNS = ("group", "n", "labelled", "mean", "low", "high")
 class Row:
     """One group: its size, its labels, and its value with an interval (None if the group has no items).
 
-    `thin` says that it has too few labels for the value to mean much, and `known` whether the value may be shown
-    all the same, since what was learned elsewhere backs it. `right` is the number of labels that show a right
-    prediction, if labels show that; of another share, `shown` says what they do, as in "31 of 40 pass".
+    `thin` says that it has too few labels for the value to mean much, and `known` whether the value may be shown all
+    the same, because what was learned elsewhere backs it. `right` is the number of labels that show a right prediction,
+    if labels show that; for another share, `shown` says what they show, as in "31 of 40 pass".
     """
 
     group: str
@@ -70,7 +70,7 @@ class Row:
 class Reading:
     """The numbers that all views of an assessment share, each computed when it is first needed.
 
-    It reads a snapshot, so its numbers belong together: make another when labels have come in.
+    It reads a snapshot, so its numbers agree with each other: make another when labels have come in.
     """
 
     def __init__(self, audit: Assessment, level: float = 0.95, draws: int = 10_000) -> None:
@@ -106,7 +106,7 @@ class Reading:
 
     @property
     def guarantee(self) -> Literal["anytime"] | None:
-        """What the answer promises of its intervals; of a confusion matrix there is no such promise."""
+        """The guarantee of the answer's intervals; a confusion matrix has none."""
         return None if self.audit.spec.task.metric.vector else self.answer.settings.get("guarantee")
 
     @cached_property
@@ -136,7 +136,7 @@ class Reading:
 
     @cached_property
     def ranked(self) -> Mapping[str, Mapping[str, Any]]:
-        """The rows of the answer by group, in its order; empty if the answer says nothing of each group."""
+        """The rows of the answer by group, in its order; empty if the answer is not by group."""
         if self.audit.spec.task.metric.vector:  # the answer is about true classes
             return {}
         table = self.answer.table
@@ -146,7 +146,7 @@ class Reading:
 
     @cached_property
     def found(self) -> tuple[str, ...]:
-        """The groups of the answer that are found: they belong there more probably than not, by labels of their own.
+        """The groups of the answer that are found: they probably belong there, by labels of their own.
 
         There are none without labels, or if the task looks for no group. A worse guess is not shown as an answer.
         """
@@ -176,14 +176,14 @@ class Reading:
 
     @cached_property
     def shown(self) -> Mapping[str, Shown] | None:
-        """What labels show of the metric in each group, where it is a share; None where `right` says it."""
+        """What labels show about the metric in each group, if it is a share; None if `right` says it."""
         task = self.audit.spec.task
         if task.of_models or task.metric.vector or self.right is not None:
             return None
         return shown_by_labels(self.audit, self.audit.groups, task.metric)
 
     def own_labels(self, row: Mapping[str, Any]) -> int:
-        """How many labels of a group its number is about: of a recall, those that are truly of the class."""
+        """How many labels of a group its number is about: for recall, those truly of the class."""
         # A group that is labelled whole is known, however few of its items are of a class.
         whole = row["labelled"] >= row["n"]
         return int(row["labelled"]) if self.shown is None or whole else self.shown[row["group"]].counted

@@ -61,7 +61,7 @@ def other_table(
     together: bool = False,
     model: str | None = None,
 ) -> Table:
-    """Estimate another metric, groups or model than those of the question, with what labels show of it, and a note.
+    """Estimate a metric, groups or model other than the question's, with what labels show about it, and a note.
 
     How short an interval must be is known only for the question's own groups. Here the note marks groups with few
     labels that the metric is about.
@@ -82,7 +82,7 @@ def other_table(
 
 
 def _columns(metric: Metric, shown: Shown) -> dict[str, int]:
-    """What labels show of a metric in a group, as columns."""
+    """What the labels in a group show about a metric, as columns."""
     is_right = isinstance(metric, RightOrWrong)
     return {"right": shown.hits} if is_right else {"counted": shown.counted, "of_these": shown.hits}
 

@@ -1,4 +1,4 @@
-"""The gate: rules such as "accuracy >= 0.9", put to the labels that are there. Pass, fail, or not enough evidence."""
+"""The gate: rules such as "accuracy >= 0.9", checked against the labels. Pass, fail, or not enough evidence."""
 
 from fewlabels.gate.checking import Check as Check
 from fewlabels.gate.checking import check as check

@@ -1,4 +1,4 @@
-"""A rule put to the labels of an assessment: the verdict, the groups that decide it, and what is missing."""
+"""A rule checked against the labels of an assessment: the verdict, the groups that decide it, and what is missing."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ _NAMED = 5
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Check:
-    """What the labels say to a rule. Made by `check`, and by `audit.check`.
+    """The result of checking a rule against the labels. Made by `check` and `audit.check`.
 
     Parameters
     ----------
     rule, task
-        The rule, and the question that it puts to the labels.
+        The rule, and the question that it asks of the labels.
     verdict
         "pass", "fail", or "open": not enough evidence.
     words
@@ -51,9 +51,10 @@ class Check:
         A row for each group, the worst first: columns group, n, labelled, right (where labels show it), mean, low,
         high, reaches and verdict.
     forecast
-        How many more labels a verdict will probably take, in words; empty where that was not asked or not known.
+        How many more labels a verdict will probably take, in words; empty if that was not asked for or is not known.
     lasting
-        Whether a pass is as rarely false however often one looks: by bets on labels drawn at random in each group.
+        Whether a pass stays as reliable however often you look, because it rests on bets on random labels in each
+        group.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a", "b"] * 50})
@@ -105,7 +106,7 @@ def check(
     how: str = BEGIN,
     progress: Callable[[int, int], None] | None = None,
 ) -> Check:
-    """Put a rule to the labels that are there, about the assessment's model or another of the same pool.
+    """Check a rule against the labels so far, for the assessment's model or another of the same pool.
 
     With `foresee`, and no verdict yet, the assessment is played on to see how many more labels it will probably take;
     that takes some seconds, and is done for the groups of the assessment only. `how` is the advice to ask about exactly
@@ -116,7 +117,7 @@ def check(
             f"{audit.name!r} asks which of several models is better, about items on which they differ, and a rule is "
             "about one model. Begin an assessment of that model, with ",
             Argument("model"),
-            ", and put the rule to it.",
+            ", and check the rule there.",
         )
     audit = audit.snapshot()
     pool = audit.pool_of(model)
@@ -143,7 +144,7 @@ def check(
 
 
 def _lasting(audit: Assessment, task: Certify, groups: Partition) -> bool:
-    """Whether bets decide a pass that hold at every look; with other labels than their own they hold for one."""
+    """Whether a pass rests on bets that hold at every look; with labels of other groups they hold for one."""
     try:
         audit.check_promise(task.metric, groups)
     except SpecError:
@@ -164,7 +165,7 @@ def _groups(audit: Assessment, rule: Rule, model: str | None) -> Partition:
 
 
 def _lacks(audit: Assessment) -> str:
-    """Why nothing is said of all items together: groups without labels of their own are known by analogy only."""
+    """Why nothing is said about all items together: groups without labels of their own are known by analogy only."""
     rows = [row for row in audit.by_group().rows() if row["n"]]
     bare = sum(not row["labelled"] for row in rows)
     if not bare or audit.is_random_sample() or audit.anchored >= ENOUGH:
@@ -188,7 +189,7 @@ def _with_right(audit: Assessment, task: Certify, groups: Partition, table: Tabl
 
 
 def _steered(audit: Assessment) -> str:
-    """A doubt about other groups than those of asking: where few labels went, the labels of others decide."""
+    """A doubt about groups other than those of asking: where few labels went, the labels of others decide."""
     several = int((audit.groups.sizes > 0).sum()) > 1
     if not (several and audit.spec.policy.uses_belief and audit.spec.prior.uses_items):
         return ""
@@ -225,7 +226,7 @@ def support(row: Any) -> str:
 def _ahead(
     audit: Assessment, task: Certify, groups: Partition, how: str, progress: Callable[[int, int], None] | None
 ) -> str:
-    """The forecast in words; of groups in which the assessment does not ask, why there is none."""
+    """The forecast in words; for groups in which the assessment does not ask, why there is none."""
     from fewlabels.planning import forecast  # it needs a database, and rules are read without one
 
     if groups.recipe != audit.groups.recipe:

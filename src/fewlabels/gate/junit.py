@@ -18,7 +18,7 @@ _BAD = {code: "�" for code in range(32) if code not in (9, 10, 13)} | {0xFFFE:
 
 
 def junit(checks: Sequence[Check], name: str) -> str:
-    """One test suite a rule, one test case for the rule and one for each of its groups.
+    """One test suite for each rule, with one test case for the rule and one for each of its groups.
 
     A fail is a failure. Not enough evidence is skipped, with the reason: nothing is known to be wrong.
     """

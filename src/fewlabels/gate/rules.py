@@ -39,7 +39,7 @@ class Rule:
     name
         What it is called in reports; its own words if empty.
     groups
-        Other groups than those of the assessment: a partition, or as the command line writes them, "column:sex".
+        Groups other than those of the assessment: a partition, or as the command line writes them, "column:sex".
     only
         The groups that must reach the line; all of them if none are named.
     sure
@@ -119,7 +119,7 @@ def rule_of(rule: str | Rule | None, task: Task, **settings: Any) -> Rule:
     if given:
         whose = "the assessment's own rule" if rule is None else "a Rule"
         raise SpecError(
-            f"The {next(iter(given))!r} of check() belongs to a rule that is a text, and {whose} says it itself. "
+            f"The {next(iter(given))!r} of check() is for a rule given as text; {whose} already sets it. "
             f'Write check("accuracy >= 0.9", {next(iter(given))}=...).'
         )
     return own_rule(task) if rule is None else rule
@@ -153,7 +153,7 @@ def certify_from(
 
 
 def read_rules(path: str | os.PathLike[str]) -> list[Rule]:
-    """The rules of a TOML file: a table [[rule]] for each, with every or overall, and what else a rule has."""
+    """The rules of a TOML file: a table [[rule]] for each, with every or overall, and any other settings of a rule."""
     try:
         data = tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:

@@ -28,7 +28,7 @@ def to_datatree(audit: Assessment, draws: int = 4000, *, metric: Metric | str | 
     draws
         How many in all; a multiple of 4.
     metric
-        Another metric than the assessment's own, or its name.
+        A metric other than the assessment's own, or its name.
 
     Examples
     --------

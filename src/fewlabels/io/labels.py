@@ -316,7 +316,7 @@ def _meant(label: str, classes: Sequence[str]) -> str:
     """What an unknown class name may have been meant to be, as a clause."""
     alike = [name for name in classes if as_typed(name) == as_typed(label)]
     if len(alike) > 1:
-        return f"it could be {' or '.join(map(repr, alike))}: write it exactly so"
+        return f"it could be {' or '.join(map(repr, alike))}: write it exactly like that"
     near = alike or difflib.get_close_matches(label.strip(), classes, 1, cutoff=0.5)
     return f"did you mean {near[0]!r}?" if near else ""
 

@@ -55,7 +55,7 @@ class Limits:
         """Refuse values that lie too deep in each other."""
         if depth > self.depth:
             raise InputError(
-                f"{name} has lists or objects within each other, {depth:,} deep or more; at most {self.depth:,} are "
+                f"{name} has lists or objects nested {depth:,} deep or more; at most {self.depth:,} levels are "
                 "read. A table needs one or two. Write it again",
                 *_LIFT,
             )

@@ -131,12 +131,12 @@ def _confidence(
                 at=at,
             )
         fix: tuple[Piece, ...] = (
-            f"{value:.6g}, and it is a probability from 0 to {unit:g}. Convert the column, or read without it, with ",
+            f"{value:.6g}, but must be a probability from 0 to {unit:g}. Convert the column, or read without it, with ",
             Argument("confidence", "none"),
             ".",
         )
         if name in source.percent:
-            fix = (f"{100 * value:.6g}%, and it is a probability from 0% to 100%. Correct it.",)
+            fix = (f"{100 * value:.6g}%, but must be a probability from 0% to 100%. Correct it.",)
         elif unit == 1 < value <= 100:
             percent = Argument("normalize", value=True)
             fix = (f"{value:.6g}, not 0 to 1. If it is percent, ", percent, " divides it by 100.")

@@ -63,7 +63,7 @@ def open_source(source: object, *, any_size: bool = False) -> Source:
         return from_arrays("records", {name: [row.get(name) for row in source] for name in names}, strict=True)
     if is_series(source):
         raise InputError(
-            f"{described(source)} is one column, and no ids stand beside it. Pass a frame, or the columns by name, as "
+            f"{described(source)} is a single column without ids. Pass a frame, or the columns by name, as "
             'in {"id": ids, "predicted": series}.'
         )
     if hasattr(source, "__arrow_c_stream__") or _is_pandas(source):

@@ -53,7 +53,7 @@ def _column(source: Source, asked: dict[str, Any]) -> str:
     called = [name for name in source.columns if bare(name) in CONFIDENCE or says_confidence(name)]
     usual = [name for name in called if looks_numeric(source, name)]
     if len(usual) != 1:
-        many = f"{some_of(usual)} all could be it" if usual else "none is called like one"
+        many = f"{some_of(usual)} could all be it" if usual else "none has a name that suggests it"
         raise InputError(
             f"{source.name}: ",
             Argument("positive"),

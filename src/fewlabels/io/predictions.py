@@ -67,9 +67,9 @@ def read_pool(
         For several models, a mapping of their names to any of these or to pools, which are joined by id; or one
         source with `models`.
     id
-        The column of ids, which become text and must all differ. By default the column "id" (or "ID"), or another one
-        that is called so, such as "applicant_id", if its values all differ; or the index of a pandas frame, if it is
-        more than the number of the row; else the items are numbered "0", "1", ...
+        The column of ids, which become text and must all differ. By default the column "id" (or "ID"), or a column
+        named like an id, such as "applicant_id", if its values all differ; or the index of a pandas frame, unless it
+        just numbers the rows; else the items are numbered "0", "1", ...
     scores
         One column per class: a pattern such as "p_*" (the * stands for the class name) or a list of columns;
         or one column (or 2-D array) of whole vectors. The predicted class is the one with the largest score,
@@ -95,10 +95,10 @@ def read_pool(
         Turn each row of scores s into exp(s_k) / sum_j exp(s_j).
     models
         The names of several models whose answers are in one source. The answers of `a` are in the column a (or
-        a_predicted, predicted_a and the like), its confidences in a_confidence, or its scores in a_p_*. Or the
-        column "predicted" has the answers of all models in each row, as an array of shape (items, models) has; in
-        .npz files and mappings the key "models" has their names. If there is a row for each item and model, it is
-        the name of the column that says which model the row is about.
+        a_predicted, predicted_a and the like), its confidences in a_confidence, or its scores in a_p_*. Or the column
+        "predicted" has the answers of all models in each row, as in an array of shape (items, models); in .npz files
+        and mappings the key "models" has their names. If there is a row for each item and model, give the name of the
+        column that says which model the row is about.
     unlisted
         With "wrong", an answer that is not in `classes` counts as no answer, which is never right: for language
         models that say something else. By default it is refused.
@@ -107,32 +107,32 @@ def read_pool(
         the commonest spelling of an answer is the class.
     in_sentences
         Read "The sentiment is positive." as the class "positive" of `classes`: an answer is the one class that it
-        names, in any spelling. One that names two or none, or says "not", is as any other that is not in the list.
+        names, in any spelling. One that names two or none, or says "not", is treated like any answer not in the list.
     positive
         For two classes with one column of probabilities: the class that they are about. `scores` (or `confidence`)
         names the column, unless it has a usual name such as y_prob. The other class is named by `classes`, by the
         predicted classes, or "no" beside "yes", "0" beside "1", and "not spam" beside "spam". The pool remembers the
-        class: false positives are those of it, unless you name another.
+        class and uses it for false positives, unless you name another.
     never_right
         Answers that can never be right, such as ["I'm sorry*", "cannot determine", ""]: * stands for any text, and ""
         for an empty answer; letter case does not matter. They count as no answer. With scores, they are class names.
     evidence
-        Columns from which the learned prior may learn how probably an answer is right, beside its confidence: the
-        verdicts of judges, scores, lengths. They are numbers, true or false, or a few words; values may be missing.
+        Columns that help the learned prior to tell right answers from wrong ones, besides the confidence: the verdicts
+        of judges, scores, lengths. They are numbers, true or false, or a few words; values may be missing.
 
     An item that one of several models did not answer stays in the pool: that model is wrong there. The classes are
-    those of all models together. Columns that two files do not agree about are kept apart, as old_note and new_note.
+    those of all models together. Columns on which two files disagree are kept separately, as old_note and new_note.
     any_size
         Lift the limits on a file: 12,000 columns, and unpacked 1 GB or 100 times its own size, whichever is more.
     table
         The name of the table or view that a database, connection or session has.
     dialect
-        The SQL that a connection speaks, such as "snowflake" behind one of pyodbc, if its driver does not tell.
+        The SQL dialect of a connection, such as "snowflake" for pyodbc, if the driver does not say.
     sample
-        Of a table: read this many items into memory, drawn at random by their ids. With them everything works that does
-        with a file: several models, vectors of scores, simulations. All results are about these items.
+        For a table: read this many items into memory, drawn at random by their ids. Everything that works with a file
+        then works with them: several models, score vectors, simulations. All results are about these items.
     seed
-        Of a table: the order in which its items are asked for depends on the seed and their ids alone.
+        For a table: the order in which its items are asked for depends only on the seed and their ids.
 
     By default the predictions are the vectors "scores", or the columns "predicted" and "confidence", or those
     that match p_*, prob_* or score_*. Otherwise an InputError says which call the names of the columns suggest.
@@ -207,11 +207,11 @@ def check_one_model(evidence: Sequence[str], positive: str | None = None) -> Non
     """Refuse what is about the column of one model beside several models."""
     if evidence:
         raise InputError(
-            "evidence columns say how probably the answer of one model is right, and here are several models. Read one "
+            "evidence columns are about the answers of one model, and there are several models here. Read one "
             "of them, or leave out ",
             Argument("evidence"),
-            ". What a judge says of each model's answers can be that model's confidence: 0.9 for pass and 0.1 for "
-            "fail, in a column such as NAME_confidence.",
+            ". A judge's verdicts on each model's answers can be given as that model's confidence: 0.9 for pass and "
+            "0.1 for fail, in a column such as NAME_confidence.",
         )
     if positive is not None:
         raise InputError(

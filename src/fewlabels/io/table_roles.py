@@ -146,8 +146,8 @@ def with_evidence(table: RemoteTable, columns: Columns, names: Sequence[str]) ->
         if spread is None:
             if table.different(columns, name, MOST_WORDS + 2) > MOST_WORDS + 1:
                 raise InputError(
-                    f"the column {name!r} of {table.name} has more than {MOST_WORDS} different texts, and evidence is "
-                    "numbers or a few words, such as pass and fail. Name another column."
+                    f"the column {name!r} of {table.name} has more than {MOST_WORDS} different texts, and evidence "
+                    "must be numbers or a few words, such as pass and fail. Name another column."
                 )
             continue
         low, high, mean, sd = spread
@@ -192,7 +192,7 @@ def sampled(
             )
         drawn = opened.sample(column, whole_number(rows, "The 'sample' of read_pool()"), seed, upto)
         part = f"{drawn.rows.num_rows:,} of {drawn.total:,} rows, drawn at random by {column!r}"
-        told = "a table; everything is about these rows" if drawn.rows.num_rows < drawn.total else "a table, all of it"
+        told = "a table; all results are about these rows" if drawn.rows.num_rows < drawn.total else "the whole table"
         made = table_source(f"{opened.name} ({part})", drawn.rows)
         if opened.untyped:
             made = _spelt(opened, made)

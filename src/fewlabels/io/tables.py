@@ -35,7 +35,8 @@ _SCALE = 2.0**32  # confidences are added up as whole numbers
 _KEEP = "keep."
 STILL = (
     "The labels so far are about the table as it was, and what they show can still be read. To ask for more items, "
-    "bring the old table back, name a place that has just its items (fewlabels relocate), or begin a new assessment."
+    "bring the old table back, name a place that holds exactly those items (fewlabels relocate), or begin a new "
+    "assessment."
 )
 """What can be done when a table has changed."""
 
@@ -165,7 +166,7 @@ def columns_of(pool: Pool) -> Columns:
 
 
 def moved_to(pool: Pool, table: RemoteTable) -> Callable[[Pool], Pool]:
-    """What says of a stored pool that its table is here now. PoolChangedError if it is another table.
+    """A function that makes a stored pool find its table here. PoolChangedError if it is another table.
 
     Here every summary, count and hash is compared, as before a queue is read further.
     """

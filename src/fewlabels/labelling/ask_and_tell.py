@@ -92,7 +92,7 @@ class Labelling:
         return self._journal.subject.pool_of(model)
 
     def groups_of(self, model: str | None) -> Partition:
-        """The assessment's groups for one of the models: those by predicted class are others for each model."""
+        """The assessment's groups for one of the models; groups by predicted class differ between models."""
         return self._journal.subject.groups_of(model)
 
     def close(self) -> None:
@@ -112,13 +112,13 @@ class Labelling:
     def ask(self, n: int = 1, *, annotator: str | None = None, again: bool = False, slack: float = 0.0) -> Batch:
         """Choose n items to label next. Fewer items, or none, come back when the groups run out.
 
-        Items that lack votes and that this person has not seen come first: those of `overlap` people, and those whose
-        request ran out. Then new ones. Pending items count as if they had been answered as expected, so a batch spreads
-        itself. Where a step is about several groups (the m worst) and fewer items are wanted, they are a random part
-        of the step's groups. With `again`, items that this person has and has not answered come first, and count
-        towards n: for somebody who comes back. `slack` is the share of labels whose word about other groups the choice
-        need not know yet: with 0.05, the belief is computed anew after 5% more labels, and until then a label counts
-        for its own group alone. It is for a server, where labels come all the time.
+        Items that need more votes and that this person has not seen come first: those with `overlap`, and those whose
+        request expired. New items follow. Pending items count as if they had been answered as expected, so a batch
+        spreads over the groups. If a step is about several groups (the m worst) and fewer items are wanted, they come
+        from a random part of these groups. With `again`, items that this person holds and has not answered come first
+        and count towards n, for somebody who comes back. `slack` is for a server, where labels come in all the time:
+        with 0.05, the belief is recomputed after 5% more labels, and until then a new label counts for its own group
+        only.
         """
         n = whole_number(n, "The 'n' of ask()")
         number_in(slack, "The 'slack' of ask()", ends=True, hint="such as 0.05")
@@ -180,9 +180,9 @@ class Labelling:
         log; with `overlap=1`, a label by anybody else replaces it too. If one label cannot be taken, none is.
         `adopt=True` takes labels of items that were never asked for: see the documentation for the effect on the
         guarantees. `own=True` takes only labels of items that this person has, had or labelled, and that were not
-        withdrawn since: for a server, whose callers may name any item. A call that is sent again with the same `key` is
-        not taken twice. A label "(skip)" or "(skip: reason)" that is not a class does what `skip` does. Returns the
-        number of labels and skips.
+        withdrawn since: for a server, whose callers may name any item. A call repeated with the same `key` counts once.
+        A label "(skip)" or "(skip: reason)" that is not a class does what `skip` does. Returns the number of labels and
+        skips.
         """
         new = self._answers.labels(labels, annotator, note, key, adopt=adopt)
         return self._answers.take(Sent(new, key, adopt, own))
@@ -210,7 +210,7 @@ class Labelling:
         adopt: bool = False,
         key: str | None = None,
     ) -> int:
-        """Take the owner's decision, which is valid whatever people answer. A second decision replaces the first."""
+        """Record the owner's decision, which counts whatever people answered. A second decision replaces the first."""
         return self._answers.take(Sent(self._answers.decisions(labels, annotator, note, key, adopt=adopt), key, adopt))
 
     def skip(
@@ -224,9 +224,8 @@ class Labelling:
     ) -> int:
         """Record that a person cannot answer, and why, such as "not in the list". Returns the number of items.
 
-        A skip takes the person's place among those asked. Unless the others settle it without them, the item waits for
-        the owner and stays pending: left out, hard items would make the classifier look better than it is. `own` is as
-        in `tell`.
+        A skip counts as that person's answer. Unless the others settle the item, it waits for the owner and stays
+        pending: if hard items were left out, the classifier would look better than it is. `own` is as in `tell`.
         """
         return self._answers.take(Sent(self._answers.skips(ids, reason, annotator, key), key, own=own))
 
@@ -247,10 +246,11 @@ class Labelling:
         return self._answers.withdraw(ids, annotator, note)
 
     def withdraw_person(self, person: str, *, annotator: str | None = None, note: str | None = None) -> int:
-        """Take back everything that one person has said or holds, and nothing of anybody else.
+        """Take back everything that one person has answered or holds, and nothing else.
 
-        For somebody who labelled at random, or misunderstood the task. Their items are asked of others before any new
-        ones, so no item is left out. The log keeps what was taken back, and who did it. Returns the number of items.
+        For somebody who labelled at random, or misunderstood the task. Other people are asked about these items before
+        any new ones, so no item is left out. The log keeps what was taken back, and who did it. Returns the number of
+        items.
         """
         return self._answers.withdraw_person(person, annotator, note)
 
@@ -272,13 +272,13 @@ class Labelling:
 
         A content that is a card of several columns is shown as these columns.
 
-        They never include the prediction and its scores, nor a column that makes the groups.
+        They never include the prediction, its scores, or a column that defines the groups.
         """
         return self._stock.card(item, columns)
 
     @property
     def rows(self) -> Partition:
-        """What estimates have a row for: the groups, or for a question about several models each model (in each)."""
+        """The rows of the estimates: the groups, or for a question about several models each model (in each group)."""
         return self._journal.subject.cells.partition
 
     @property
@@ -335,8 +335,8 @@ class Labelling:
     def by_group(self) -> Table:
         """Progress in each group: columns group, n, labelled, pending, and unresolved (a part of pending).
 
-        Unresolved items wait for the owner. Until they are decided, a report can show the number of a group if all of
-        them were wrong, or right.
+        Unresolved items wait for the owner. Until then, a report can show what a group's number would be if all of them
+        were wrong, or right.
         """
         with self._journal.reading() as ledger:
             return progress.by_group(ledger, self.groups)
@@ -366,19 +366,19 @@ class Labelling:
         return self._journal.history()
 
     def others(self) -> dict[str, int]:
-        """How many labels count here of items that other assessments of the pool have drawn, by assessment."""
+        """The number of labels that count here for items drawn by other assessments of the pool, by assessment."""
         with self._journal.reading() as ledger:
             return ledger.labels_elsewhere()
 
     def anchors(self) -> list[str]:
-        """The labelled items that were drawn at random from all items, and not where the policy wanted a label."""
+        """The labelled items that were drawn at random from all items instead of chosen by the policy."""
         with self._journal.reading():
             sample = self._journal.sample()
             return texts_at(self.pool.ids, sample.items[sample.anchor & sample.labelled])
 
     @property
     def anchored(self) -> int:
-        """How many labelled items were drawn at random from all items: as many as `anchors` lists."""
+        """The number of labelled items drawn at random from all items: those that `anchors` lists."""
         with self._journal.reading():
             return self._journal.sample().anchors
 
@@ -388,9 +388,9 @@ class Labelling:
             return self._journal.subject.is_random_sample(ledger)
 
     def check_promise(self, metric: Metric | str | None = None, groups: Partition | str | None = None) -> None:
-        """SpecError if nothing can be guaranteed at every look about a metric in these groups, with the reason.
+        """Raise SpecError, with the reason, if no guarantee is possible for a metric in these groups.
 
-        Such a promise needs a metric that is one share, and labels that are a random sample within each group.
+        A guarantee needs a metric that is one share, and labels that are a random sample within each group.
         """
         metric = self.spec.task.metric if metric is None else metric_from(metric, self.pool)
         groups = self.groups if groups is None else groups_from(groups, self.pool)

@@ -56,7 +56,7 @@ class Batch(Sequence[Request]):
     requests
         The items that were handed out.
     trouble
-        Why there are none though some may be left, such as a table that cannot be read; empty if there is no trouble.
+        Why there are none although some may be left, such as a table that cannot be read; empty if there is no trouble.
 
     >>> import fewlabels as fl
     >>> fl.Batch((fl.Request("img_17", group="lizard", why="step 3 of Thompson"),))

@@ -2,8 +2,8 @@
 
 It is kept in the store beside the log, with the number and the hash of the event up to which it counts; the places in
 the other logs of the pool are inside. It is thrown away if such an event is not in its log, if its bytes changed, if
-other assessments count now than did then, or if another version of fewlabels wrote it. Counts that
-depend on metric and groups are not in it: they are computed from the labels when it is read.
+different assessments count now, or if another version of fewlabels wrote it. Counts that depend on metric and groups
+are not in it: they are computed from the labels when it is read.
 """
 
 from __future__ import annotations

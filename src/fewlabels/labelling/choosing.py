@@ -1,4 +1,4 @@
-"""The choice of what is handed out next: items that lack votes, then new ones, by a belief that is kept for a while."""
+"""The choice of items to hand out next: those that need more votes, then new ones, by a belief kept for a while."""
 
 from __future__ import annotations
 

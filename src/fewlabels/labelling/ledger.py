@@ -149,7 +149,7 @@ class Ledger:
     def askers(self) -> list[str]:
         """The assessments that drew the labelled items, in the order of their names; empty if no other drew one.
 
-        What was drawn and not answered yet shows nothing, so it does not change how the labels are read.
+        Items that were drawn but not answered yet show nothing, so they do not change how the labels are read.
         """
         others = self.labels_elsewhere()
         own = self.drawn.step > 0 and self.labelled > sum(others.values())

@@ -1,4 +1,4 @@
-"""How notes begin that the program itself writes into the log: readers tell by them what a person did not do."""
+"""The beginnings of notes that the program itself writes into the log, by which readers recognise them."""
 
 from __future__ import annotations
 

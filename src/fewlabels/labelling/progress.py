@@ -26,7 +26,7 @@ NO_NAME = "(no name)"
 
 @dataclass(frozen=True)
 class Dispute:
-    """An item that waits for the owner: all who were asked have answered, and the votes settle nothing.
+    """An item that waits for the owner: everybody who was asked has answered, and the votes do not settle it.
 
     Parameters
     ----------

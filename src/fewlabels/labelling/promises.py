@@ -1,4 +1,4 @@
-"""What can be guaranteed at every look, by the way in which the labels were asked for."""
+"""What can be guaranteed at every look, given how the labels were asked for."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def check_promise(subject: Subject, ledger: Ledger, metric: Metric, groups: Partition) -> None:
-    """SpecError if nothing can be guaranteed at every look about a metric in these groups, with the reason.
+    """Raise SpecError, with the reason, if no guarantee is possible for a metric in these groups.
 
-    Such a promise needs a metric that is one share, and labels that are a random sample within each group.
+    A guarantee needs a metric that is one share, and labels that are a random sample within each group.
     """
     if not metric.marginal:
         raise SpecError(
@@ -33,8 +33,8 @@ def check_promise(subject: Subject, ledger: Ledger, metric: Metric, groups: Part
         raise SpecError(
             _ANYTIME,
             f" cannot be given: {counted(others, 'item')} of other assessments of this pool count here, and the "
-            "promise needs items that this one has drawn itself. Leave the guarantee out, or begin another assessment "
-            "with ",
+            "guarantee needs items that this assessment drew itself. Leave the guarantee out, or begin another "
+            "assessment with ",
             Call("Stop", (Argument("width", 0.2), _ANYTIME)),
             ": it draws its own, and asks nobody about items that have a label.",
         )
@@ -42,12 +42,12 @@ def check_promise(subject: Subject, ledger: Ledger, metric: Metric, groups: Part
         raise SpecError(
             _ANYTIME,
             f" cannot be given: {counted(adopted, 'label')} came from elsewhere, for items that were not asked for, "
-            "and the promise needs items drawn at random. Leave the guarantee out, or withdraw those labels.",
+            "and the guarantee needs items drawn at random. Leave the guarantee out, or withdraw those labels.",
         )
     if subject.spec.strips:
         raise SpecError(
             _ANYTIME,
-            " cannot be given: items were asked for in strips of confidence, and the promise needs items drawn at "
+            " cannot be given: items were asked for in strips of confidence, and the guarantee needs items drawn at "
             "random from all. Leave the guarantee out, or begin with ",
             Argument("policy", UniformItems()),
             ".",

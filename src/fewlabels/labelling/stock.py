@@ -123,7 +123,7 @@ class Stock:
             pool = self._journal.subject.pool
             if pool.reserve is None or (pool.rows == rows and np.array_equal(pool.reserve.reach, before.reach)):
                 gone = asking.names[group]
-                raise StoreError(f"{pool.source} has no more items of {gone!r}, though it had. Was it changed?")
+                raise StoreError(f"{pool.source} no longer has the items of {gone!r} that it had. Was it changed?")
 
     def look_up(self, ids: Sequence[Any]) -> None:
         """Name items of a table that nobody asked for, so that labels of them can be told with `adopt`."""

@@ -1,4 +1,4 @@
-"""What an assessment is about: its definition, put to a pool, and how the items of the pool are drawn."""
+"""What an assessment is about: its definition applied to a pool, and how the items of the pool are drawn."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Subject:
         return across or self.spec.prior.on(cells, self.spec.target)
 
     def is_steered(self, ledger: Ledger) -> bool:
-        """Whether labels were steered to some groups and speak for the others: then the number over all can be off."""
+        """Whether labels were steered to some groups and stand for the others: then the overall number can be off."""
         askers = [self.asker, *(self.askers[name] for name in ledger.labels_elsewhere())]
         return self.spec.prior.uses_items and any(asker.steers for asker in askers)
 

@@ -1,4 +1,4 @@
-"""Labels that may be wrong: the votes in a ledger, what they probably mean, and whom to ask what next."""
+"""Labels that may be wrong: the votes in a ledger, what they probably mean, and whom to ask about what next."""
 
 from __future__ import annotations
 

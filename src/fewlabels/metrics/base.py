@@ -58,10 +58,10 @@ class Metric(Part, ABC):
     in_percent: ClassVar[bool] = True
     """Whether values are shown in percent: 0.62 as 62%."""
     high_is_bad: ClassVar[bool] = False
-    """Whether a high value speaks against the classifier."""
+    """Whether a high value is bad for the classifier."""
 
     hit: ClassVar[str] = "right"
-    """What a label is that speaks for a high value, to stand after "12 of 20"; see `labels_of`."""
+    """The word for a label that supports a high value, to stand after "12 of 20"; see `labels_of`."""
     folded: ClassVar[bool] = False
     """Whether values are distances, which pile up at 0: an interval with equal tails would always leave 0 out."""
 

@@ -28,8 +28,8 @@ _SMALLEST = 1e-9
 class Kappa(Metric):
     """κ = (p_o − p_e) / (1 − p_e), Cohen's kappa between predicted and true classes.
 
-    p_o is the share that agrees, and p_e = Σ_k PP_k T_k what two with the same shares of classes would agree by chance.
-    1 is perfect, 0 no better than chance. Where all items are of one class in both, it is 0.
+    p_o is the share that agrees, and p_e = Σ_k PP_k T_k the agreement expected by chance with the same class shares. 1
+    is perfect, 0 is no better than chance. If all items have one class in both, it is 0.
 
     >>> import fewlabels as fl, numpy as np
     >>> pool = fl.read_pool({"predicted": ["pass", "pass", "fail", "fail"]})

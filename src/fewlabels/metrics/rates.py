@@ -62,7 +62,7 @@ class Rate(Metric):
 
     ratio: ClassVar[Ratio]
     empty: ClassVar[str]
-    """What is the case where it is 0/0, in words with a place for the class."""
+    """What a value of 0/0 means, in words with a place for the class."""
     takes: ClassVar[Takes] = "CLASS"
 
     @property
@@ -257,7 +257,7 @@ class FalsePositiveRate(Rate):
 
     @property
     def hit(self) -> str:  # type: ignore[override]
-        """What a label of another class is that was put into this one."""
+        """The word for a label of another class that was put into this one."""
         return f"called {self.positive}"
 
 

@@ -1,4 +1,4 @@
-"""Labels that may be wrong: how often people err, the true classes of items, and the belief that follows."""
+"""Labels that may be wrong: how often people are wrong, the true classes of items, and the resulting belief."""
 
 from __future__ import annotations
 

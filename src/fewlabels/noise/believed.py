@@ -1,4 +1,4 @@
-"""A belief that knows that labels may be wrong: the mixture of the beliefs that possible labels give."""
+"""A belief that allows for wrong labels: the mixture of the beliefs from possible true labels."""
 
 from __future__ import annotations
 

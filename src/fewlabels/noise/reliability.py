@@ -218,5 +218,5 @@ def _source(checked: int, stated: float | None) -> str:
         return f"as the owner has stated ({percent(stated)} right); no two votes can be compared"
     if not checked:
         return "going by other annotators: no item has two votes or a known label, so this was not measured here"
-    known = f"by {counted(checked, 'item')} with two votes or a known label"
-    return known if stated is None else f"{known}, and by the owner's statement ({percent(stated)} right)"
+    known = f"judging by {counted(checked, 'item')} with two votes or a known label"
+    return known if stated is None else f"{known}, and by what the owner stated ({percent(stated)} right)"

@@ -1,4 +1,4 @@
-"""When to ask a second person about an item, and not about a new one: when that lowers the variance more."""
+"""When to ask a second person about an item instead of asking about a new one: when that lowers the variance more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comparison table: labels until two predicted classes are rightly told apart, or found alike."""
+"""The comparison table: labels until two predicted classes are correctly found to differ, or to be alike."""
 
 from __future__ import annotations
 

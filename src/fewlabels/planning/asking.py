@@ -56,8 +56,8 @@ class Game:
     pending
         Items that are asked for and not answered, shape (pending,): they are answered first.
     drawn, everything
-        The items asked for so far, and the cells of all items as one group, where the number over all items is held
-        against those that were drawn at random from all; else None.
+        The items asked for so far, and the cells of all items as one group, if the number over all items is corrected
+        by those drawn at random from all; else None.
     anchors
         How many of the known items were drawn at random from all items.
     """
@@ -203,7 +203,7 @@ class _Run:
 
     @property
     def _told(self) -> NDArray[np.int64]:
-        """The items whose label tells something."""
+        """The items whose label is informative."""
         heard = self._world.heard
         return self._asked if heard is None else self._asked[heard[self._asked]]
 
@@ -246,7 +246,7 @@ class _Run:
             self._drawn.append((np.array(chosen, dtype=np.int64), np.array(random, dtype=bool)))
 
     def _anywhere(self, count: int, rng: np.random.Generator) -> list[int]:
-        """Items from all that are free."""
+        """Items drawn from all free ones."""
         free = self.free
         return [free.take(anywhere(free.everywhere, rng), rng) for _ in range(min(count, int(free.everywhere.sum())))]
 

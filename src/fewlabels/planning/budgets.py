@@ -79,7 +79,8 @@ class Plan:
     sentence
         The recommendation in plain words, and a description of the worlds; without the advice of `words`.
     all_items
-        Whether labels of all items will probably not be enough, since the numbers are about others like them as well.
+        Whether labels of all items will probably not be enough, because the numbers are also about other items like
+        them.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a", "b"] * 100})
@@ -151,7 +152,7 @@ def plan(
     labels_right: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
-    """Play an assessment in many worlds before any label, to see the results that each budget gives.
+    """Simulate an assessment in many worlds before the first label, to see what each budget achieves.
 
     Parameters
     ----------
@@ -172,7 +173,7 @@ def plan(
     seed
         The same seed gives the same plan.
     noisy, labels_right
-        Whether labels may be wrong, and how often they are right; a twentieth of them is wrong if nothing is said.
+        Whether labels may be wrong, and how often they are right; by default one in twenty is wrong.
     progress
         A function that is called with the worlds done and the worlds in all.
 
@@ -225,7 +226,7 @@ def plan(
 
 
 def first_game(spec: Spec, pool: Pool, partition: Partition, *, usual: bool) -> Game:
-    """The assessment before its first label; `usual` is whether it asks as it does where nobody names a policy."""
+    """The assessment before its first label; `usual` says whether it asks as it does if nobody names a policy."""
     cells, task = spec.cells(pool, partition), spec.task
     if usual and not task.of_models:
         spec = replace(spec, strips=0 if spec.stop.guarantee else default_strips(task, spec.prior, cells))
@@ -342,7 +343,7 @@ def _plan(
         sentences.append(buys(budgets[i], row, spec.task.plays, share=share))
     if not is_set:
         given = "No stopping rule was given" if spec.stop.labels is None else "A budget is not a goal"
-        sentences.append(f"{given}, so a usual one is planned for.")
+        sentences.append(f"{given}, so the plan assumes a usual one.")
     sentences.append(advice)
     if spec.task.of_models:
         sentences.append(several(low, high, len(courses)))

@@ -1,13 +1,13 @@
-"""Labels that may be wrong, in a game: each tells as much as a part of a label that is right.
+"""Labels that may be wrong, in a game: each is worth a fraction of a label that is right.
 
-The sampler of true classes, at every look in every world, would take minutes. What it finds is simple, though: n labels
-of which some are wrong tell as much as k·n labels that are right, with k below 1. k depends on the item: where the
-classifier is sure, somebody who contradicts it is probably wrong, and such a vote says little.
+The sampler of true classes, at every look in every world, would take minutes. But the result is simple: n labels of
+which some are wrong are worth k·n labels that are right, with k below 1. k depends on the item: where the classifier is
+sure, somebody who contradicts it is probably wrong, and such a vote says little.
 
-So in a game the label of each item is heard with probability k, and the others count as asked and tell nothing. Where
-only the interval of the average is waited for, all labels are heard, and the interval is widened instead: from the
-width that is shown now towards 1/√k times that of right labels (`Watch.begin`). Which labels are heard is chance, and
-the average would move by it from the first look on.
+So in a game the label of each item counts with probability k; the others count as asked but say nothing. Where only the
+interval of the average is waited for, all labels are heard, and the interval is widened instead: from the width that is
+shown now towards 1/√k times that of right labels (`Watch.begin`). Which labels are heard is chance, and the average
+would move by it from the first look on.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _EDGE, _LEAST = 0.01, 0.05
 
 
 def worth_of_label(right: NDArray[np.float64], wrong: float, classes: int) -> NDArray[np.float64]:
-    """What a label that is wrong with probability ε tells, in parts of a right label, where right ones show θ.
+    """What a label that is wrong with probability ε is worth, as a share of a right label, where right ones show θ.
 
     It is the ratio of Fisher's informations, k = (1 − ε − δ)² θ(1 − θ) / (q(1 − q)), with q = θ(1 − ε) + (1 − θ)δ how
     often such labels agree with the prediction, and δ = ε / (classes − 1) how often they do so by mistake. θ is how
@@ -59,7 +59,7 @@ def heard(world: World, wrong: float, classes: int, rng: np.random.Generator) ->
 
 
 def worth_on_average(world: World, wrong: float, classes: int, count: NDArray[np.int64] | None = None) -> float:
-    """The k of all items together: Σ k v / Σ v, with v = θ(1 − θ) what a right label of each would tell.
+    """The k of all items together: Σ k v / Σ v, with v = θ(1 − θ) the worth of a right label of each.
 
     A row counts for as many items as it stands for, shape (pool,).
     """

@@ -39,7 +39,7 @@ _AHEAD, _TIMES = 1_000, 4
 
 @dataclass(frozen=True)
 class Forecast:
-    """The labels still needed until the stopping rule is met, in worlds that the labels so far leave possible.
+    """The number of labels still needed to meet the stopping rule, in worlds compatible with the labels so far.
 
     Parameters
     ----------
@@ -62,7 +62,8 @@ class Forecast:
     goal
         What the rule waits for, in words.
     all_items
-        Whether labels of all items will probably not be enough, since the numbers are about others like them as well.
+        Whether labels of all items will probably not be enough, because the numbers are also about other items like
+        them.
 
     >>> import fewlabels as fl
     >>> audit = fl.create(None, "pets", fl.read_pool({"predicted": ["a", "b"] * 100}), stop=Stop(labels=30))
@@ -108,12 +109,12 @@ def forecast(
     task: Task | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Forecast:
-    """Continue an assessment in worlds that the labels so far leave possible, until its rule is met.
+    """Continue an assessment in worlds compatible with the labels so far, until its rule is met.
 
     Parameters
     ----------
     stop
-        Another rule than the assessment's own.
+        A rule other than the assessment's own.
     runs
         The number of worlds; if not given, as many as take some seconds.
     most
@@ -124,7 +125,7 @@ def forecast(
         The prior to draw worlds from, after the labels so far. `Learned()` if not given: the real world is rarely like
         the uniform prior, and on real classifiers forecasts from it are far off.
     task
-        Another question than the assessment's own, to the same groups and asked by the same policy.
+        A question other than the assessment's own, about the same groups and with the same policy.
     progress
         A function that is called with the worlds done and the worlds in all.
 

@@ -1,4 +1,4 @@
-"""A game about several models on a part of the items, where models differ on so many that each look takes long."""
+"""A game about several models on a part of the items, for models that differ on so many that each look takes long."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def has_room(contested: int, asks: int, models: int, labels: int) -> bool:
 def thinned(game: Game, rng: np.random.Generator) -> tuple[Game, int]:
     """Reduce a game to a part of the items that takes seconds; with it, the most labels that can be tried there.
 
-    The part is drawn at random from each group, beside the items that are labelled or asked for. While labels are few
-    beside the items of the part, they tell about it what they would tell about all items.
+    The part is drawn at random from each group, beside the items that are labelled or asked for. As long as labels are
+    few compared with the items of the part, they say as much about it as about all items.
     """
     cells = game.cells
     assert isinstance(cells, ModelCells)

@@ -116,9 +116,9 @@ class Watch:
         return not lacks(name, task, snapshot.belief, snapshot.cells, backed=backed, at_random=at_random)
 
     def is_vain(self, world: World, rng: np.random.Generator) -> bool:
-        """Whether the rule is not even near when all items have a label: models that differ by less than items tell.
+        """Whether the rule is far from met even when all items have a label: models that differ by too little.
 
-        Said of several models only, where that belief takes no longer than any other, and saves all the looks.
+        Only for several models, where that belief takes no longer than any other and saves all the looks.
         """
         task, cells = self._game.spec.task, self._game.cells
         if not task.of_models:
@@ -176,5 +176,5 @@ def quantile(counts: Sequence[float], q: float) -> float:
 
 
 def generator(seed: int, run: int) -> np.random.Generator:
-    """The generator of one world: another stream than that of any step of an assessment."""
+    """The generator of one world: a stream other than that of any step of an assessment."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0x706C616E, run)))

@@ -23,8 +23,8 @@ _AIMS = {
 }
 BEGIN = "begin with the target 'pool'"
 """How to ask about exactly these items; each face names its own option or field instead."""
-AGAIN = "Labels may be wrong here, so that this is less sure. Second votes come on top."
-"""What forecasts do not count where labels may be wrong; see docs/noise.md."""
+AGAIN = "Labels may be wrong here, so this is less certain. Second votes come on top."
+"""What forecasts leave out if labels may be wrong; see docs/noise.md."""
 _FAR = 20  # an end that is so many times the other says that nothing is known
 _WORLD = "A simulated world is one way in which the true labels of all items could be."
 
@@ -33,12 +33,13 @@ def only_these(how: str = BEGIN) -> str:
     """What to do where all items are not enough.
 
     >>> only_these("use --target pool")
-    'The numbers are about items like these. If only exactly these items matter, use --target pool: then labels of all
-     of them make every number exact.'
+    'The numbers are about items like these. If only exactly these items matter, use --target pool: then labelling '
+    'all of
+     them makes every number exact.'
     """
     return (
-        f"The numbers are about items like these. If only exactly these items matter, {how}: then labels of all of "
-        "them make every number exact."
+        f"The numbers are about items like these. If only exactly these items matter, {how}: then labelling all of "
+        "them makes every number exact."
     )
 
 

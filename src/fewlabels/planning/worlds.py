@@ -41,7 +41,7 @@ class World:
     shares
         The share of each outcome in the population behind each cell, shape (cells, outcomes).
     heard
-        Whether the label of each item would tell anything, shape (items,); None if all do.
+        Whether the label of each item would be informative, shape (items,); None if all are.
     chance
         How probable it was that the prediction of each item is right, shape (items,); None for several models.
     """

@@ -129,8 +129,8 @@ class Confusions(Plot):
                 "its own, so a row need not add up to 100%."
             )
         return (
-            "What it says → what is true. Mistakes that were seen in labels come first, those that probably "
-            f"affect most items at the top. Each line is the {chosen(self.level)} range of the number of items. "
+            "What it says → what is true. Mistakes seen in labels come first, starting with those that "
+            f"probably affect the most items. Each line is the {chosen(self.level)} range of the number of items. "
             f"A hollow dot means fewer than {FEW} labels for the predicted class."
         )
 

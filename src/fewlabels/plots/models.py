@@ -93,8 +93,8 @@ class Models(Plot):
             "dot is its mean. Beside it is the probability that no other model is better; it is at most what the "
             "first model's record against each rival allows, so these can add up to less than 100%. "
             + ("The first model loses least on average, though another is more probably the best. " if rather else "")
-            + "Point at a row to see how far it is behind the first. Lines that overlap can still be told apart: where "
-            "models agree, what is not known is the same for all of them."
+            + "Point at a row to see how far it is behind the first. Models whose lines overlap can still be "
+            "ranked: where they agree, they share the same uncertainty."
         )
 
     def finding(self) -> str:

@@ -1,4 +1,4 @@
-"""Anchors: items drawn at random over the whole pool, whatever the policy says, so that some labels speak for all."""
+"""Anchors: items drawn at random from the whole pool, whatever the policy says, so that some labels represent all."""
 
 from __future__ import annotations
 

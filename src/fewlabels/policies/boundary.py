@@ -36,7 +36,7 @@ class Boundary(Policy):
     Boundary()
     """
 
-    phrase: ClassVar[str] = "Each label was asked where it was most likely to change which {nouns} are the answer."
+    phrase: ClassVar[str] = "Each label was asked for where it was most likely to change which {nouns} are the answer."
 
     def choose(
         self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator

@@ -27,7 +27,7 @@ class Greedy(Policy):
     Greedy()
     """
 
-    phrase: ClassVar[str] = "Each label was asked where, by the best guess so far, it would help the answer most."
+    phrase: ClassVar[str] = "Each label was asked for where, by the best guess so far, it would help the answer most."
 
     def choose(
         self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
@@ -51,8 +51,8 @@ class EpsilonGreedy(Policy):
     cli_name: ClassVar[str] = "epsilon"
     takes: ClassVar[Takes] = "NUMBER"
     phrase: ClassVar[str] = (
-        "Each label was asked where, by the best guess so far, it would help the answer most; now "
-        "and then, at random, it was asked anywhere."
+        "Each label was asked for where, by the best guess so far, it would help the answer most; now "
+        "and then, it was asked for at random."
     )
 
     def __post_init__(self) -> None:
@@ -88,7 +88,7 @@ class UCB(Policy):
 
     takes: ClassVar[Takes] = "NUMBER"
     phrase: ClassVar[str] = (
-        "Each label was asked where it could, on a favourable view of what is not yet known, help the answer most."
+        "Each label was asked for where it could, on a favourable view of what is not yet known, help the answer most."
     )
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The report: an assessment as one HTML, Markdown or JSON file, for readers who know no statistics."""
+"""The report: an assessment as one HTML, Markdown or JSON file, for readers without statistics."""
 
 from fewlabels.findings.outlook import outlook
 from fewlabels.report.content import FORMAT, Report, read

@@ -60,9 +60,9 @@ class Report(Finding):
     learned
         What the scores mean according to the learned prior; empty without one.
     judges
-        How good each judge is against people, with its measures; an empty table without one.
+        How each judge compares with people, with its measures; an empty table without one.
     checks
-        Rules that were put to the labels, each with its verdict.
+        Rules that were checked, each with its verdict.
     plots, main_plot
         The numbers of each plot, by name; and the name of the one that shows the answer.
     classes
@@ -151,7 +151,7 @@ def read(
     foresee
         Whether to say how many more labels it will probably take, which can take some seconds.
     rules
-        Rules to put to the labels, such as `Rule("accuracy >= 0.9")`; the report shows their verdicts.
+        Rules to check, such as `Rule("accuracy >= 0.9")`; the report shows their verdicts.
     content
         The folder of the pictures that items name: the report then has small versions of those it shows.
     progress
@@ -199,7 +199,7 @@ def _classes(audit: Assessment, level: float) -> ClassReport | None:
 
 
 def _fairness(audit: Assessment, level: float) -> Fairness | None:
-    """Compare groups that are told by columns of the pool, such as sex or region, where a class is the positive one."""
+    """Compare groups made from columns of the pool, such as sex or region, if one class is positive."""
     task, groups = audit.spec.task, audit.groups
     told = by_columns_alone(groups.recipe) and 2 <= len(groups) <= _MOST_GROUPS
     positive = audit.pool.positive or positive_of(audit.pool.choices)

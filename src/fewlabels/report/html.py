@@ -114,7 +114,7 @@ def _drawings(report: Report) -> dict[str, Any]:
 
 
 def _remarks(report: Report, figures: list[KeyFigure]) -> list[tuple[str, str]]:
-    """What is to be said about key figures, beyond their range, and is not among the doubts."""
+    """Remarks on key figures, beyond their range, that are not among the doubts."""
     remarks = []
     for figure in figures:
         words = figure.about.partition("; ")[2]

@@ -58,7 +58,7 @@ def thumbnail(file: Path) -> str | None:
     """A small version of a picture, as an address that begins with data:image; None if it cannot be read as one.
 
     It has none of the notes that cameras put into files, such as where a picture was taken. Without Pillow, files that
-    are small already are taken as they are, and others not at all.
+    are already small are included unchanged, and others are left out.
     """
     kind = _FORMATS.get(file.suffix.lower())
     if kind is None or file.stat().st_size > _LARGEST:

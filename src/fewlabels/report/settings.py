@@ -41,7 +41,7 @@ def settings(report: Report) -> list[KeyFigure]:
 
 
 def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the settings line by line: the kind of each part, then its own settings by dotted names; unset ones not."""
+    """Yield the settings that are set, line by line: the kind of each part, then its own settings by dotted names."""
     for name, value in settings.items():
         if value is None:
             continue

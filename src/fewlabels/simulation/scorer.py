@@ -161,7 +161,7 @@ class EstimateScorer(Scorer):
         anchor: NDArray[np.bool_],
         rng: np.random.Generator,
     ) -> Snapshot:
-        """What an assessment would show after these labels: the number over all items is held against the anchors."""
+        """What an assessment would show after these labels: the number over all items is corrected by the anchors."""
         truth, asking = self.truth, self.truth.asking(method)
         steers = method.policy.uses_belief and int((asking.cells.partition.sizes > 0).sum()) > 1
         if not (steers and method.prior.uses_items and truth.everything is not None):

@@ -2,8 +2,8 @@
 
 The first link is the definition of the assessment. An event that was changed, or that is missing, breaks the chain at
 its place, and the head (the last number and hash, kept apart from the log) says where the log must end. The chain shows
-damage. It does not stop somebody who may write to the database and computes all hashes anew: for that, write the head
-down elsewhere.
+damage. It does not stop somebody who can write to the database and recomputes all hashes: for that, write the head down
+elsewhere.
 """
 
 from __future__ import annotations

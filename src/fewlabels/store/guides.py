@@ -118,8 +118,8 @@ class Guides:
             before = self._latest(connection, name)
             if over is not None and over != before.version:
                 raise InputError(
-                    f"{before.by or 'somebody else'} has changed the guide of {name!r} meanwhile. Nothing was changed. "
-                    "Open it again, and put in your changes."
+                    f"{before.by or 'somebody else'} has changed the guide of {name!r} in the meantime. Nothing was "
+                    "changed. Open it again and enter your changes again."
                 )
             text = before.guidelines if guidelines is None else guidelines.strip()
             kept = before.descriptions if descriptions is None else {k: v.strip() for k, v in descriptions.items()}

@@ -90,7 +90,7 @@ class Store(Reading):
     def remove(self, name: str) -> None:
         """Remove an assessment in whose log nothing has happened yet, and its pool if no other one is about it.
 
-        What people were asked or have answered is never removed: then it is a StoreError, and nothing is changed.
+        If people were asked or have answered anything, a StoreError is raised and nothing is changed.
         """
         with self.database.writing() as connection:
             self.database.lock_all(connection)
@@ -185,7 +185,7 @@ class Store(Reading):
 
     @contextmanager
     def transaction(self, name: str, seen: Mapping[str, Mark] | None = None) -> Iterator[Transaction]:
-        """Read the log and add to it, while nobody else can add to it, nor to the log of another one of its pool.
+        """Read the log and add to it, while nobody else can add to it or to any other log of its pool.
 
         All events that the `with` block appends are on disk when the block has ended, or none if it raised.
         `Transaction.events` are those of its log; with `seen`, as in `shared`, those that are new in all logs of the
@@ -279,9 +279,9 @@ class Store(Reading):
     ) -> Copied:
         """Copy everything into another database, SQLite or PostgreSQL, which must be new or empty.
 
-        Events stay as they are: numbers, times, people and hashes. All is copied or nothing. A damaged database is
-        refused. With `rescue` the events that can still be used are copied, with new numbers and a new chain, and
-        `Copied.left_out` says what is missing.
+        Events stay as they are: numbers, times, people and hashes. Either everything is copied or nothing. A damaged
+        database is refused. With `rescue` the events that can still be used are copied, with new numbers and a new
+        chain, and `Copied.left_out` says what is missing.
         """
         return copying.copy(self, to, rescue=rescue, progress=progress)
 

@@ -132,8 +132,8 @@ class Reading:
             same = events and events[0].seq == seen.seq and seen.hash in {b"", events[0].hash}
             if not same and (seen.hash or head.seq < seen.seq):
                 raise StoreError(
-                    f"the log of {name!r} is shorter than before, or another: {seen.seq:,} events were read from it "
-                    "earlier. Was the database restored from a backup? Load the assessment again."
+                    f"the log of {name!r} is shorter than before, or a different one: {seen.seq:,} events were read "
+                    "from it earlier. Was the database restored from a backup? Load the assessment again."
                 )
             seen = Mark(seen.seq, events.pop(0).hash) if same else seen
         if wrong := first_break(seen, events) or _wrong_end(seen, events, head):

@@ -23,7 +23,7 @@ _CONNECT = "Check that the server runs and that host, port, user, password and d
 _SQLITE = {
     sqlite3.SQLITE_NOTADB: "Choose another name; if it was a database of fewlabels, restore it from a backup.",
     sqlite3.SQLITE_CORRUPT: f"The file is damaged. {RESTORE}",
-    sqlite3.SQLITE_IOERR: "The disk, or the network drive, failed to read or write. Nothing of this call counts as "
+    sqlite3.SQLITE_IOERR: "The disk, or the network drive, failed to read or write. Treat nothing from this call as "
     "saved: check that the disk is connected, healthy and not full, and repeat the call. Then run: fewlabels verify",
     sqlite3.SQLITE_PERM: "Ask for the right to read and write the file.",
     sqlite3.SQLITE_PROTOCOL: "Several programs open it at once, or the drive does not support locks: try again, "
@@ -45,7 +45,7 @@ _POSTGRES = {
     "53200": "The server has no memory left: try again.",
     "53300": "The server has too many connections: close some, or try again.",
     "XX": f"The server reports damage. {RESTORE}",
-    "58": "The disk of the server failed. Nothing of this call counts as saved: have it checked, and repeat the call.",
+    "58": "The disk of the server failed. Treat nothing from this call as saved: have it checked, and repeat the call.",
     "42501": "Ask its owner for the right to create and write tables.",
     "08": _CONNECT,
     "28": _CONNECT,

@@ -1,4 +1,4 @@
-"""What labels back: the least that must be there before a number is a group's own, or a claim may be acted on."""
+"""Backing: the fewest labels needed before a number counts as a group's own, or before a claim may be acted on."""
 
 from __future__ import annotations
 

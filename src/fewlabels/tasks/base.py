@@ -56,7 +56,7 @@ class Answer:
     in_plain_words
         A function that makes the headline and the table as the pages of the assessment show them.
     backed
-        Whether labels of their own back what is said of the groups it is about. If not, no rule is met by it.
+        Whether the groups it is about have enough labels of their own to back it. If not, it meets no rule.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
@@ -103,7 +103,7 @@ class Answer:
 class Conclusion:
     """An answer as whole numbers of shape (k,), and the probability that it is right; for planning and simulation.
 
-    `backed` says whether labels of their own back what is said of the groups it is about.
+    `backed` says whether the groups it is about have enough labels of their own to back it.
     """
 
     named: NDArray[np.int64]
@@ -132,13 +132,13 @@ class Task(Part, ABC):
     """Whether it is about all groups, and its answer is their average: the number over all items."""
 
     aim: ClassVar[str] = "the answer is right with probability {}"
-    """What a stop at a probability waits for, in words; the probability is put in."""
+    """What a stop at a probability waits for, in words with a place for the probability."""
 
     shared_out: ClassVar[str] = ""
     """How the risk of an answer that is guaranteed at every look is shared out between groups, in words."""
 
     wants: ClassVar[str] = ""
-    """The policy it does best with if none is named, by its name on the command line; empty: no wish of its own."""
+    """The policy that suits it best if none is named, by its name on the command line; empty: no preference."""
 
     of_models: ClassVar[bool] = False
     """Whether it is about all models of a pool that has several; otherwise it is about one of them."""
@@ -166,7 +166,7 @@ class Task(Part, ABC):
         return 1
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
-        """The cells that beliefs are about: those of the metric. What does not go together is a SpecError."""
+        """The cells that beliefs are about: those of the metric. Raises SpecError if the parts do not fit together."""
         self.metric.check(pool, partition)
         return self.metric.cells(pool, partition)
 
@@ -190,7 +190,7 @@ class Task(Part, ABC):
         """The conclusion, with intervals of the given level from that many draws."""
 
     def doubted(self, answer: Answer, belief: Belief, cells: Cells, progress: Table) -> Answer:
-        """The answer, with less of a claim where labels came from elsewhere or are missing; here it stays as it is.
+        """The answer, with a weaker claim if labels came from elsewhere or are missing; here it stays as it is.
 
         `progress` has a row for each group with the columns adopted, withdrawn and unresolved.
         """
@@ -274,8 +274,8 @@ class Task(Part, ABC):
         """The reason to doubt accuracy over all items even if its interval is short; empty if there is none.
 
         Labels were `steered` if the policy used the belief, and went `everywhere` if no group was left out. The prior
-        `borrows` if it judges a group by the labels of others too. Then labels that went to the groups of which least
-        is known, which are often the worst, speak for the others (`benchmarks/honest.py` has the numbers).
+        `borrows` if it judges a group by the labels of others too. Then labels from the groups about which least is
+        known, which are often the worst, affect the others (`benchmarks/honest.py` has the numbers).
         """
         doubt = f"labels were steered to some {nouns}; this number depends on {leans_on} and tends to be too low"
         return doubt if steered and borrows else ""

@@ -39,14 +39,13 @@ BY_LOT, _GROWN = 0.25, 50
 class Best(ModelsTask):
     """Which model is right most often, over the pool or in each group?
 
-    The answer is the model with the highest mean; its probability is that no other is better. Models whose
-    difference to it has an interval that contains 0 are as good as it, for all that the labels show. A label of an
-    item is worth Σ_r P(r is best) · (the expected fall in the variance of leader − r, as a share of it): nothing
-    where models agree. That is relative to the best label, and the more labels there are, the more the best are
-    preferred: with k labels it is raised to the power k/10, but at least 1 and at most 5. A share of the labels,
-    which grows to a quarter until there are 50, is drawn otherwise: first a rival, by P(r is best), then any item
-    on which it and the leader differ. `Lottery` draws by the squares of rewards, so the reward is the root of these
-    probabilities, mixed.
+    The answer is the model with the highest mean; its probability is that no other is better. Models whose difference
+    from it has an interval that contains 0 may be as good, as far as the labels show. A label of an item is worth Σ_r
+    P(r is best) · (the expected fall in the variance of leader − r, as a share of it), which is 0 where models agree.
+    This is relative to the best label, and the more labels there are, the more the best items are preferred: with k
+    labels it is raised to the power k/10, but at least 1 and at most 5. A share of the labels, which grows to a quarter
+    by the 50th label, is drawn differently: first a rival, by P(r is best), then any item on which it and the leader
+    differ. `Lottery` draws by the squares of rewards, so the reward is the root of these probabilities, mixed.
 
     >>> import fewlabels as fl
     >>> fl.Best(fl.Accuracy())
@@ -75,7 +74,7 @@ class Best(ModelsTask):
         return np.broadcast_to(worth, (*theta.shape[:-2], len(worth)))
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
-        """P(best) of each model, its share right, and what it lacks to the leader; in each group."""
+        """P(best) of each model, its share right, and how far it is behind the leader, in each group."""
         rows, belief = rows_of(cells), joint(belief).plain
         # How often each is right, and how far those are behind that are hardly the best, takes more than the contest.
         levels = LevelsBelief.of(belief)

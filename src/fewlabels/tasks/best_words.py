@@ -1,4 +1,4 @@
-"""Best in words: the model to take, what it costs if that is wrong, and which are as good."""
+"""Best in words: the model to choose, what a wrong choice costs, and which models are as good."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ if TYPE_CHECKING:
 
 _NAMED = 4  # the most models that are listed as good as the best
 LEGEND = (
-    "mean, low, high: how often it is right, known far less well than which is better, as labels went where the models "
-    "differ. chance: that no other model is right more often. behind: how much less often it is right than the first. "
-    "regret: what is lost on average by choosing it. as_good: the labels do not show that it is worse than the first."
+    "mean, low, high: how often it is right; this is known far less well than which is better, because labels went "
+    "where the models differ. chance: the probability that no other model is right more often. behind: how much less "
+    "often it is right than the first. regret: the average loss from choosing it. as_good: the labels do not show "
+    "that it is worse than the first."
 )
 
 
 def is_likely(sure: float, others: Sequence[float]) -> bool:
-    """Whether a model is probably the best: rather than not, and at least twice as probably as any other.
+    """Whether a model is probably the best: above one half, and at least twice as probable as any other.
 
-    Of two models the first always has half of the probability, which says nothing.
+    With two models, the first always has at least half of the probability, which says nothing.
 
     >>> is_likely(0.56, [0.44]), is_likely(0.7, [0.3])
     (False, True)
@@ -96,7 +97,7 @@ def _next_by_group(task: Best, grounds: Grounds, ahead: Ahead) -> tuple[str, ...
     rows = {row["group"]: row for row in grounds.answer.table.rows()}
     dear = max((rows[name] for name in grounds.answer.groups), key=lambda row: row["regret"])
     regret = Style(task.metric.in_percent).change(dear["regret"])
-    least = f"Of these choices, {_short(dear)} is the least certain to pay: it costs {regret} on average."
+    least = f"Of these choices, {_short(dear)} is the riskiest: it costs {regret} on average."
     return (f"{least} If that matters, they need {ahead.labels}.",)
 
 

@@ -41,12 +41,13 @@ _LEAST = 1e-200
 class Certify(Task):
     """Does every group reach a line?
 
-    Pass: P(all groups reach it) ≥ sure, and each group's own labels say so too. Fail: some group misses it with that
-    probability, and its own labels say so too. Otherwise there is not enough evidence. Own labels are asked because a
-    posterior that leans on scores or on other groups is too sure of the odd one out. They say that a group reaches the
-    line if bets on it have won 1/(1 − sure), which a group below the line lets happen with a probability of at most 1 −
-    sure, at all looks together; see `anytime`. They say that it misses the line if one that lies on it would show so
-    few right ones with a probability of at most (1 − sure)/G, for G groups (an exact binomial test).
+    Pass: P(all groups reach it) ≥ sure, and each group's own labels agree. Fail: some group misses it with that
+    probability, and its own labels agree. Otherwise there is not enough evidence. A group's own labels must agree
+    because a posterior that relies on scores or on other groups is too sure of an unusual group. They show that a group
+    reaches the line if bets on it have won 1/(1 − sure); for a group below the line the probability of that is at most
+    1 − sure, over all looks together; see `anytime`. They show that it misses the line if a group exactly on the line
+    would have so few right predictions with a probability of at most (1 − sure)/G, for G groups (an exact binomial
+    test).
 
     A label in g is worth drop_g · N(line; mean_g, Var_g): how much it is expected to lower the variance, where the line
     is in doubt. With the guarantee it is worth something where bets are not won yet: see `certify_bets`.
@@ -60,8 +61,9 @@ class Certify(Task):
     sure
         The probability with which a verdict is given.
     guarantee
-        "anytime": bets alone decide, and a false fail has a probability of at most 1 − sure as well, for every truth
-        and however often you look; what would break that promise is refused. None: by the posterior and own labels.
+        "anytime": bets alone decide, and a false fail also has a probability of at most 1 − sure, whatever the truth "
+        "and however often you look; anything that would break this is refused. None: by the posterior and the group's
+        own labels.
 
     >>> import fewlabels as fl
     >>> fl.Certify(fl.Accuracy(), at_least=0.9)
@@ -179,11 +181,11 @@ class Certify(Task):
         return Answer(certify_words.of_table(self, table, probability, failed), probability, table, failed)
 
     def doubted(self, answer: Answer, belief: Belief, cells: Cells, progress: Table) -> Answer:
-        """The answer without verdicts that labels do not support as they came about.
+        """The answer without verdicts that the labels, given how they were collected, do not support.
 
-        Adopted labels are of items that somebody picked, so a group that has some is open. Items that were withdrawn,
-        skipped or disputed may be the hard ones: a group passes only if it would with all of them on the wrong side.
-        Nothing of this matters where all items are known.
+        Adopted labels are for items that somebody picked, so a group with such labels is open. Items that were
+        withdrawn, skipped or disputed may be the hard ones: a group passes only if it would pass with all of them on
+        the wrong side. None of this matters if all items are known.
         """
         adopted, missing = (np.array(progress[name]) for name in ("adopted", "withdrawn"))
         missing = missing + np.array(progress["unresolved"])
@@ -333,7 +335,7 @@ class Certify(Task):
         return max(right, self.sure) if self.guarantee else right
 
     def _won(self, belief: Belief, cells: Cells, order: NDArray[np.int64]) -> dict[str, list[float]]:
-        """With the guarantee, a column: what part of the evidence for a verdict is there.
+        """With the guarantee, a column: how much of the evidence needed for a verdict is there.
 
         It is the logarithm of the wealth that bets on the likelier side have won, divided by that of the wealth needed.
         """

@@ -1,4 +1,4 @@
-"""What the labels of a group itself say about a line: bets on them, an exact test, and what one more label is worth."""
+"""What a group's own labels say about a line: bets on them, an exact test, and what one more label is worth."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Line:
         return out[0], out[1]
 
     def missed(self, counts: NDArray[np.float64], target: Target, cells: Cells, groups: int) -> NDArray[np.bool_]:
-        """Whether a group on the line would so rarely show as few right ones, shape (groups,): an exact test.
+        """Whether a group on the line would rarely have so few right predictions, shape (groups,): an exact test.
 
         A fail names one group out of many, and among many that lie on the line one looks bad by chance; so the
         probability must be at most (1 − sure) divided by how many they are.

@@ -100,7 +100,7 @@ def of_table(task: Certify, table: Table, sure: float, failed: Sequence[str], no
 
 
 def _undefined(task: Certify, groups: int, noun: str) -> str:
-    """Why some groups have no number to hold against the line, and what to do."""
+    """Why some groups have no number to compare with the line, and what to do."""
     why = f"In {counted(groups, noun)} there is no {task.metric.name}, as {task.metric.without_number}."
     return f"{why} Leave {'it' if groups == 1 else 'them'} out, or ask about another class."
 
@@ -143,7 +143,7 @@ def legend(task: Certify) -> str:
     words = "reaches: the chance that the group reaches the line. verdict: the verdict that its own labels support."
     if not task.guarantee:
         return words
-    return f"{words} won: the part of the evidence for a guaranteed verdict that is there."
+    return f"{words} won: how much of the evidence needed for a guaranteed verdict is there."
 
 
 def chance(reaches: float | None, *, backed: bool) -> str:
@@ -176,7 +176,7 @@ def _every(task: Certify, groups: int, noun: str) -> str:
 
 
 def _all_of_it(task: Certify) -> str:
-    """What a rule about all items is about: a pass rate is one of the items, and not of what judged them."""
+    """What a rule about all items is about: a pass rate is a property of the items, not of what judged them."""
     return "all items together" if isinstance(task.metric, Prevalence) else "the classifier"
 
 
@@ -196,9 +196,9 @@ def _how_sure(task: Certify, sure: float) -> str:
 
 
 def _each_how_sure(task: Certify, failed: Sequence[str], columns: Mapping[str, Sequence[Any]], sure: float) -> str:
-    """How sure it is of each group named that it misses the line: less than that any group does, which is the verdict.
+    """How sure it is that each named group misses the line, which is less sure than that any group does. With several
 
-    With several groups it is that of the least sure one.
+    groups, this is the probability of the least certain one.
     """
     chances = [1 - p for group, p in zip(columns["group"], columns["reaches"], strict=True) if group in failed]
     if task.guarantee or not chances:

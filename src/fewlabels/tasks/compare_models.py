@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 class CompareModels(ModelsTask):
     """Is model a right less often than model b, about as often, or more often? Δ = θ_a − θ_b against [−ε, ε].
 
-    A label of an item is worth 1 where the two give different answers and none otherwise, so that by lot the labels are
-    a random sample of the items on which they differ: then the average of what the belief says about these items is
-    right even if its model of single items is a little wrong. With groups, the same question is asked in each of them,
-    and a label is worth the more the less is settled there.
+    A label of an item is worth 1 where the two give different answers and 0 otherwise. Drawn by lot, the labels are
+    then a random sample of the items on which the two differ, so the belief's average over these items is right even if
+    its model of single items is a little wrong. With groups, the same question is asked in each of them, and labels are
+    worth more where less is settled.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class CompareModels(ModelsTask):
             return f"{self.a} {sure} right {kinds[int(mu[0].argmax())]} {self.b} {known}."
         said = [f"{kinds[int(m.argmax())]} {self.b}" for m in mu[1:]]
         each = "; ".join(f"{name}: {words}" for name, words in zip(names[1:], said, strict=True))
-        return f"{self.a} is right in {each} (rope ±{rope}). All has probability {probability(chance)}."
+        return f"{self.a} is right in {each} (rope ±{rope}). All of this has probability {probability(chance)}."
 
     # --- in words
 

@@ -29,7 +29,7 @@ _LEAST = 1e-200
 @register
 @dataclass(frozen=True)
 class Estimate(Task):
-    """Estimate the metric of every group as exactly as the labels allow.
+    """Estimate the metric of every group as precisely as the labels allow.
 
     The reward of a label in g is p_g · (Var now − E Var after), the paper's for accuracy and confusion.
     The answer is the average of the groups, weighted by their share of the pool.
@@ -48,8 +48,8 @@ class Estimate(Task):
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """Σ_g p_g θ_g with its interval; for a confusion matrix, one for each true class.
 
-        Where the metric is not linear the table has the median too. Of a calibration error the words give the median,
-        since its mean is pulled upwards by everything that is not settled; elsewhere they give the mean, as tables do.
+        If the metric is not linear, the table has the median too. For a calibration error the words give the median,
+        since its mean is pulled upwards by everything uncertain; otherwise they give the mean, as tables do.
         """
         average = average_draws(self.metric, belief, cells, rng, draws)
         each = self.metric.value(self.metric.evident(belief.mean(), belief.counts, cells), cells)

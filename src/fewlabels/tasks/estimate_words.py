@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _QUESTIONS: dict[type, str] = {
     Accuracy: "How often is the classifier right{each}?",
-    CalibrationError: "How far can the classifier's own confidence be believed{each}?",
+    CalibrationError: "How far can the classifier's own confidence be trusted{each}?",
     Confusion: "Which classes does the classifier mix up, and how often?",
     Cost: "What do the classifier's mistakes cost{each}?",
 }

@@ -42,7 +42,7 @@ class GroupRow:
     right
         The labels that show that the classifier is right; None if labels of the metric do not show that.
     hits, counted, hit
-        Of other shares than the accuracy: the labels that the number is about, how many of them are hits, and the word
+        For shares other than the accuracy: the labels that the number is about, how many of them are hits, and the word
         for these, as in "31 of 40 pass".
     prior
         The share of the number that rests on what was assumed or learned elsewhere, and not on labels of its own.

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 class Identify(Task):
     """Find the m groups with the lowest, or the highest, value of a metric.
 
-    Without either, the worst one: the lowest, or the highest of a metric of which high values are bad, such as a cost.
-    The reward of a label in g is the drawn value itself, with its sign turned for the lowest (the paper's −θ~_g).
+    Without either, find the worst one: the lowest, or the highest if high values are bad, such as a cost. The reward of
+    a label in g is the drawn value itself, with its sign turned for the lowest (the paper's −θ~_g).
 
     >>> import fewlabels as fl
     >>> fl.Identify(fl.Accuracy(), lowest=10)

@@ -1,4 +1,4 @@
-"""The base of tasks about several models of one pool: their rows, and the items that can tell them apart."""
+"""The base of tasks about several models of one pool: their rows, and the items that can distinguish them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ModelsTask(Task):
         return model_cells(pool, partition)
 
     def asks(self, cells: Cells) -> NDArray[np.bool_]:
-        """The items on which models differ, shape (items,): others tell nothing about which is better."""
+        """The items on which models differ, shape (items,): others do not show which is better."""
         said = rows_of(cells).said
         return np.asarray((said != said[:, :1]).any(axis=1))
 
@@ -80,12 +80,12 @@ class ModelsTask(Task):
 
 
 def surest(belief: Belief, asks: NDArray[np.bool_]) -> float:
-    """The largest probability that is stated after k labels of items that tell: (k + 1)/(k + 2), by Laplace's rule.
+    """The largest probability stated after k labels of informative items: (k + 1)/(k + 2), by Laplace's rule. A model
 
-    A model that never failed in k labels can still fail in the next. Without this, one who looks after every label
-    would stop at the first streak: half of all pairs that are equal begin with two wins, one in sixteen with five.
-    1 once all such items have a label, if the question is about these items only. `asks` are the items that tell,
-    shape (items,).
+    that never failed in k labels can still fail in the next. Without this, somebody who looks after every label would
+    stop at the first streak: half of all pairs that are equal begin with two wins, one in sixteen with five. 1 once all
+    such items have a label, if the question is about these items only. `asks` are the informative items, shape
+    (items,).
     """
     learning = joint(belief).learning
     known = int(asks[learning.asked].sum())

@@ -189,7 +189,7 @@ def held(
     in_strips: bool = False,
     binned: Binned | None = None,
 ) -> Snapshot:
-    """The main numbers after steered asking, as an assessment shows them: all items together are held against anchors.
+    """The main numbers after steered asking, as an assessment shows them: all items together are corrected by anchors.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def held(
     everything
         The cell of all items.
     in_strips
-        Whether the cells of asking are strips of confidence, of which readers see nothing: they see one group.
+        Whether the cells of asking are strips of confidence, which readers do not see: they see one group.
     binned
         All items in bins of confidence, where they are many and this is done again and again.
     """

@@ -71,7 +71,7 @@ def _check_of_models(task: Task) -> None:
                 reward = Rewards(task, cells, belief).mean()
                 must(reward.shape == (items,), f"{task!r}.reward must have one number for each item")
                 must(bool(np.isfinite(reward).all()), f"{task!r}.reward must be finite")
-                must(not reward[~asks].any(), f"{task!r}.reward must be 0 for items that tell nothing")
+                must(not reward[~asks].any(), f"{task!r}.reward must be 0 for uninformative items")
     for policy, target in zip((Thompson(), Greedy()), TARGETS, strict=True):
         run(known, whole(known.pool), task=task, prior=Learned(), policy=policy, target=target)
         check_reproducible(known, whole(known.pool), task=task, prior=Learned(), policy=policy, target=target)

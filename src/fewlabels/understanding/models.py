@@ -273,6 +273,6 @@ def _alone_line(pool: Pool) -> list[Understood]:
     often = int(alone[named[alone].sum(axis=1).argmax()])
     model, count = pool.models[int(named[often].argmax())], counted(int(named[often].sum()), "item")
     rest = len(alone) - 1
-    more = f"; {counted(rest, 'more answer')} {'is' if rest == 1 else 'are'} of one model" if rest else ""
+    more = f"; {counted(rest, 'more answer')} {'comes' if rest == 1 else 'come'} from one model only" if rest else ""
     words = f"only {model!r} says {quoted(pool.choices[often], 24)}: {count}{more}"
     return [Understood("", words, "--classes A,B --unlisted wrong")]

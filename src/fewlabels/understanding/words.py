@@ -62,7 +62,7 @@ def unclear(source: Source, guessed: Guess) -> str:
     if truth is not None:
         words += f"{truth!r} looks like true labels; if it is the predicted class, add --predicted {truth!r}. "
     if verdict is not None:
-        words += f"If {verdict!r} says of each answer whether it passes, add --verdict {verdict!r}. "
+        words += f"If {verdict!r} says whether each answer passes, add --verdict {verdict!r}. "
     if sure is not None:
         words += (
             f"{sure!r} alone does not show which class it is about: if it is the probability of one of two classes, "
@@ -97,7 +97,7 @@ def never_line(source: Source, guessed: Guess, pool: Pool, options: ReadOptions)
         return []
     count = int((pool.predicted >= len(pool.choices)).sum())
     if options.verdict:
-        words = f"{counted(count, 'item')}; people's labels speak for them"
+        words = f"{counted(count, 'item')}; judged by people's labels"
         return [Understood("no verdict", words, "--never-right TEXT")]
     words = f"{counted(count, 'item')}, counted as wrong" if count else "none of these answers occurs"
     examples: tuple[str, ...] = ()
@@ -139,7 +139,7 @@ def in_bins(groups: Partition, pool: Pool) -> str:
         if values is not None and len(values.unique()) > _SEVERAL and has_bins(part["column"], values):
             how = shlex.quote(f"column:{part['column']}:4")
             return (
-                f"{counted(len(groups), 'group')} are many. Put the column {part['column']!r} into bins: --groups {how}"
+                f"{counted(len(groups), 'group')} is a lot. Put the column {part['column']!r} into bins: --groups {how}"
             )
     return ""
 
@@ -179,7 +179,7 @@ def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[U
     if pool.evidence:
         lines.append(Understood("evidence", "", "--evidence NAMES", tuple(some_pieces(pool.evidence))))
         if idle := [name for name in pool.evidence if tells_nothing(pool.column(name))]:
-            words = f"{listed(list(map(repr, idle)))}: the same for all items, so this tells nothing"
+            words = f"{listed(list(map(repr, idle)))}: the same for all items, so uninformative"
             lines.append(Understood("", words, "--evidence NAMES"))
     classes = tuple(some_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))

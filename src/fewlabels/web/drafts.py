@@ -1,8 +1,8 @@
 """Assessments that are being made in the browser: the uploaded files, what was understood, what was chosen so far.
 
 A draft is kept in this process alone, its files in a temporary folder. Both are gone when the assessment is made, when
-its owner begins another draft, gives it up or leaves it for an hour, and when the server stops. What a server that was
-killed left behind is removed by the next one.
+its owner begins another draft, gives it up or leaves it for an hour, and when the server stops. The next server removes
+what a killed one left behind.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(ClientDisconnect)
     async def gone(_request: Request, _error: ClientDisconnect) -> Response:
-        return error_response(400, "the rest of the request did not come.")  # nobody hears it
+        return error_response(400, "the rest of the request did not arrive.")  # nobody hears it
 
     @app.exception_handler(Exception)
     async def broken(_request: Request, _error: Exception) -> Response:

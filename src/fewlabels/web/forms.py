@@ -76,10 +76,10 @@ TASKS_OF_VERDICTS = {
 TASKS_OF_MODELS = {"best": "Which model is best?", "compare-models": "Is one model better than another?"}
 METRICS = {
     "accuracy": "accuracy: how often it is right",
-    "precision": "precision: of what it calls a class, how much is one",
-    "recall": "recall: of a class, how much it finds",
+    "precision": "precision: how much of what it calls a class really is",
+    "recall": "recall: how much of a class it finds",
     "f1": "F1: precision and recall in one number",
-    "fpr": "false positive rate: of all others, how much it calls the class",
+    "fpr": "false positive rate: how much of everything else it calls the class",
     "calibration": "calibration error: how far confidence is from how often it is right",
 }
 METRICS_OF_VERDICTS = {
@@ -97,7 +97,7 @@ _SEVERAL, _BINS = 8, 4  # with more values than that, numbers are offered in so 
 
 
 class WrongFieldError(Exception):
-    """What was typed into a field cannot be used."""
+    """The text typed into a field cannot be used."""
 
     def __init__(self, field: str, words: str) -> None:
         super().__init__(words)

@@ -161,7 +161,7 @@ class Sized:
             try:
                 message = await asyncio.wait_for(receive(), _PATIENCE)
             except TimeoutError:
-                raise HTTPException(408, "the rest of the request did not come. Send it again.") from None
+                raise HTTPException(408, "the rest of the request did not arrive. Send it again.") from None
             taken += len(message.get("body", b""))
             is_whole = not message.get("more_body", False)
             if taken > largest:

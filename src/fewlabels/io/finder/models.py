@@ -151,7 +151,7 @@ def _unpacked(source: Source, names: tuple[str, ...] | None) -> tuple[Source, tu
     kept = {name: table[name] for name in table.column_names if name not in ("predicted", "confidence")}
     if clash := kept.keys() & made.keys():
         raise InputError(
-            f"{source.name} has a column {min(clash)!r}, and a model is called so too. Rename one of them."
+            f"{source.name} has a column {min(clash)!r}, and a model has the same name. Rename one of them."
         )
     columns: dict[str, Any] = kept | made
     wide = table_source(source.name, pa.table(columns), source.classes)

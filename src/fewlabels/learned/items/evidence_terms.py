@@ -1,9 +1,8 @@
-"""What is known of every item beside its confidence: the verdicts of judges, other scores, lengths.
+"""What is known about every item besides its confidence: the verdicts of judges, other scores, lengths.
 
 An evidence column z_k adds b_k·z_k to the log-odds of being right, b_k ~ N(0, s²). One s for all columns is mixed over
-a small grid by what the labels say: so columns that tell nothing cost next to nothing, those that tell much are
-believed much, and judges that repeat each other do not count twice, since it is one regression and not a product of
-likelihoods.
+a small grid by what the labels say: so uninformative columns cost next to nothing, informative ones count for a lot,
+and judges that repeat each other do not count twice, since it is one regression and not a product of likelihoods.
 """
 
 from __future__ import annotations

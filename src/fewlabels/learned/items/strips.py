@@ -208,7 +208,7 @@ def strips(
     factors
         What has effects of its own.
     evidence
-        What else is known of each item, shape (items, columns).
+        What else is known about each item, shape (items, columns).
     count
         How many items each row stands for, shape (items,); None if every row is an item.
 

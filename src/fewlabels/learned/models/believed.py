@@ -312,7 +312,7 @@ class ModelsBelief(LearnedBelief):
         numbers = {"labels": float(self.labels), "contested": apart / max(items, 1), "contested_labels": float(labels)}
         words = (
             f"The models differ on {percent(apart / max(items, 1))} of the items ({apart:,} of {items:,}); {labels:,} "
-            f"of {self.labels:,} labels are of such items. Where all say the same, a label tells nothing about which "
+            f"of {self.labels:,} labels are of such items. Where all say the same, a label does not show which "
             "is better."
         )
         return Summary(words, numbers)
