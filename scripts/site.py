@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import fewlabels as fl
 from fewlabels import plots
+from fewlabels.plots.drawing.markup import NARROW, standalone
 from scripts import notebooks
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ _BUTTONS = (
 def landing(text: str) -> str:
     """The first page: the README, with buttons above its first picture."""
     before, table, after = text.partition("\n| ")
-    return f"{before}\n{_BUTTONS}{table[1:]}{after}"
+    # Without a list of its headings there is room for lines of code.
+    return f"---\nhide:\n  - toc\n---\n{before}\n{_BUTTONS}{table[1:]}{after}"
 
 
 def _fence(found: re.Match[str]) -> str:
@@ -151,8 +153,11 @@ def gallery(folder: Path) -> str:
     parts = ["# Gallery\n\nEvery plot, with the code that draws it. [Plots](plots.md) says what each is for.\n"]
     for kind, drawn, example in drawings():
         drawn.save(folder / f"{kind}.svg")
+        (folder / f"{kind}-narrow.svg").write_text(standalone(drawn.numbers, NARROW), encoding="utf-8")
         title, code = drawn.numbers.title, f'{example}audit.plot("{kind}").save("{kind}.svg")\n'
-        parts.append(f"## {kind}\n\n![{title}](gallery/{kind}.svg)\n\n```python\n{code}```\n")
+        narrow = f'<source media="(max-width: 45em)" srcset="gallery/{kind}-narrow.svg">'
+        shown = f'<picture>{narrow}<img src="gallery/{kind}.svg" alt="{title}"></picture>'
+        parts.append(f"## {kind}\n\n{shown}\n\n```python\n{code}```\n")
     return "\n".join(parts)
 
 

@@ -34,7 +34,7 @@ def test_pages_are_made_ready() -> None:
 
 def test_the_first_page_leads_on() -> None:
     page = site.landing("# fewlabels\n\nWords.\n\n| report | page |\n|---|---|\n")
-    assert page.startswith("# fewlabels\n\nWords.\n\n[From your file to an answer](tutorial.md){ .md-button ")
+    assert "\n---\n# fewlabels\n\nWords.\n\n[From your file to an answer](tutorial.md){ .md-button " in page
     assert page.endswith("(gallery.md){ .md-button }\n\n| report | page |\n|---|---|\n")
 
 

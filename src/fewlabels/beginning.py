@@ -14,12 +14,11 @@ from fewlabels.io.labels import checked, labelled_rows
 from fewlabels.labelling.journal import Journal
 from fewlabels.labelling.subject import Subject
 from fewlabels.metrics import Accuracy
-from fewlabels.named import check_groups, groups_from
+from fewlabels.named import check_groups, groups_from, policy_from, prior_from
 from fewlabels.partition import Partition, by_predicted, whole
 from fewlabels.policies import Policy, default_policy
 from fewlabels.policies.anchors import default_anchor, default_strips
 from fewlabels.pool import Pool
-from fewlabels.priors import Learned, Prior
 from fewlabels.spec import Spec, check_saved
 from fewlabels.stopping import Stop
 from fewlabels.store import Store, check_new_name
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Target
     from fewlabels.io.labels import Labels
+    from fewlabels.priors import Prior
 
 
 def create(
@@ -40,8 +40,8 @@ def create(
     groups: Partition | str | None = None,
     *,
     task: Task | None = None,
-    prior: Prior | None = None,
-    policy: Policy | None = None,
+    prior: Prior | str | None = None,
+    policy: Policy | str | None = None,
     target: Target = "population",
     seed: int = 0,
     stop: Stop | None = None,
@@ -72,9 +72,10 @@ def create(
     prior
         `Learned()` if not given: it learns from the labels how far the classifier's scores can be trusted. With
         `Uniform()`, each group is judged by its own labels, and averages over many groups with few labels are pulled
-        towards one half.
+        towards one half. Its name on the command line works too, such as "informed:10".
     policy
-        If not given, `Boundary()` to find groups with `Learned()`, else `Thompson()`; see `default_policy`.
+        If not given, `Boundary()` to find groups with `Learned()`, else `Thompson()`; see `default_policy`. A name
+        works here too, such as "thompson".
     target
         "population" for the classifier on items like these, "pool" for exactly these items.
     seed
@@ -115,7 +116,7 @@ def create(
     """
     check_new_name(name)  # before anything is opened: a refusal must not leave an empty database behind
     of_kind(pool, Pool, "The 'pool' of create()")
-    task, prior = task or Estimate(Accuracy()), prior or Learned()
+    task, prior, policy = task or Estimate(Accuracy()), prior_from(prior), policy_from(policy)
     own = pool if model is None else pool.of(model)
     if groups is None:  # what is no task is refused below
         groups = whole(own) if isinstance(task, Task) and task.of_models else by_predicted(own)

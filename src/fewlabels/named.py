@@ -27,13 +27,16 @@ from fewlabels.partition import (
     whole,
 )
 from fewlabels.parts import build, names_of, registered
+from fewlabels.priors import Learned
 from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from fewlabels.parts import Family
+    from fewlabels.policies import Policy
     from fewlabels.pool import Pool
+    from fewlabels.priors import Prior
 
 GROUPS = "predicted, score:10, weight:10, column:NAME, column:NAME:BINS, map:FILE.csv, whole"
 _ALONE = 1_000  # so many groups may have one item each: a small table is what it is
@@ -148,6 +151,25 @@ def metric_from(given: Metric | str, pool: Pool) -> Metric:
     if isinstance(metric, Prevalence) and not metric.positive:
         raise SpecError(Argument("metric", given), f" needs a class, as in {called}:{pool.choices[-1]}.")
     return metric
+
+
+def prior_from(given: Prior | str | None) -> Prior:
+    """A prior, or the one that a name stands for; `Learned()` if none is given.
+
+    >>> prior_from("informed:10"), prior_from(None)
+    (Informed(strength=10.0), Learned())
+    """
+    made: Prior = part_from("prior", given) if isinstance(given, str) else given or Learned()
+    return made
+
+
+def policy_from(given: Policy | str | None) -> Policy | None:
+    """A policy, or the one that a name stands for; None, for the default, if none is given.
+
+    >>> policy_from("toptwo:0.3")
+    TopTwo(beta=0.3)
+    """
+    return part_from("policy", given) if isinstance(given, str) else given
 
 
 def part_from(family: Family, text: str, readers: Mapping[str, Callable[[str], object]] | None = None) -> Any:

@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.errors import InputError
-from fewlabels.wording import counted, harmless
+from fewlabels.wording import NONE, counted, harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ class Table:
     >>> print(table)
     group   mean
     cat    0.910
-    dog        -
+    dog        –
     >>> table["mean"], len(table), "mean" in table
     ([0.91, None], 2, True)
     """
@@ -211,7 +211,7 @@ def _is_word(value: object, *, is_name: bool) -> bool:
 
 def _cell(value: object) -> str:
     if value is None:
-        return "-"
+        return NONE
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

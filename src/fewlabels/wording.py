@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight",
 _LONGEST = 120
 _NARROW = 0.05
 _EXACT = 1e-12
+_NUMBER = re.compile(r"[+-]?\d[\d.,]*")
 SMALL = 0.01
 """Probabilities below this are all written "under 1%"."""
 NONE = "–"
@@ -72,6 +74,13 @@ def percent(share: float, digits: int = 0) -> str:
     if 0.9995 <= share < 1:
         return "over 99.9%"
     return f"{100 * share:.{max(digits, int(abs(share) < 0.0095 or share > 0.9905))}f}%"
+
+
+def _rounded(share: float, digits: int) -> str:
+    """A share with these digits and no more, which is 0% or 100% only if it is exactly that."""
+    if digits or share <= 0 or share >= 1:
+        return percent(share, digits)
+    return "under 1%" if share < 0.005 else "over 99%" if share >= 0.995 else f"{100 * share:.0f}%"
 
 
 def digits_for(low: float, high: float) -> int:
@@ -160,26 +169,45 @@ class Style:
         digits = [digits_for(low, high) for low, high in known]
         return Style(self.share, int(2 * sum(digits) > len(digits)))
 
+    def fitting_changes(self, rows: Iterable[tuple[float | None, float | None, float | None]]) -> Style:
+        """The style of a column of differences with their ranges, if known: all have as many digits as one needs.
+
+        >>> style = Style(share=True).fitting_changes([(0.014, None, None), (0.05, None, None)])
+        >>> style.change(0.014), style.change(0.05)
+        ('1.4 points', '5.0 points')
+        """
+        if not self.share:
+            return self
+        known = [(value, low, high) for value, low, high in rows if value is not None]
+        digits = [
+            int(0 < abs(value) < _NARROW) if low is None or high is None else digits_for(low, high)
+            for value, low, high in known
+        ]
+        return Style(self.share, max(digits, default=0))
+
     def value(self, value: float | None, low: float | None = None, high: float | None = None) -> str:
         """A value, as exactly as its range allows; a dash where there is none.
 
         >>> Style(share=True).value(0.957), Style(share=True).value(0.957, 0.951, 0.964)
         ('96%', '95.7%')
+        >>> Style(share=True).value(0.993, 0.8, 0.993), Style(share=True).value(0.997, 0.8, 0.997)
+        ('99%', 'over 99%')
         """
         if value is None:
             return NONE
         if self.share:
-            return percent(value, self._digits(low, high))
+            digits = self._digits(low, high)
+            return percent(value) if digits is None else _rounded(value, digits)
         if self.digits is None and (low is None or high is None or high <= low):
             return plain(value)
         digits = decimals_for(low or 0.0, high or 0.0) if self.digits is None else self.digits
         text = f"{abs(value):,.{digits}f}"
         return f"−{text}" if value < 0 and any(c in "123456789" for c in text) else text
 
-    def _digits(self, low: float | None, high: float | None) -> int:
+    def _digits(self, low: float | None, high: float | None) -> int | None:
         if self.digits is not None:
             return self.digits
-        return 0 if low is None or high is None else digits_for(low, high)
+        return None if low is None or high is None else digits_for(low, high)
 
     def between(self, low: float | None, high: float | None) -> str:
         """An interval in a sentence, beside its value; without a width if every item has its label.
@@ -236,10 +264,11 @@ class Style:
         """
         if not self.share:
             return plain(abs(value))
-        if low is None or high is None:
+        digits = self._digits(low, high)
+        if digits is None:
             text = f"{abs(100 * value):.{int(abs(value) < _NARROW)}f}".removesuffix(".0")
         else:
-            text = f"{abs(100 * value):.{digits_for(low, high)}f}"
+            text = f"{abs(100 * value):.{digits}f}"
         return f"{text} point{'s' * (text not in ('1', '1.0'))}"
 
     def width(self, value: float) -> str:
@@ -266,7 +295,7 @@ class Style:
         """A number with its sign and without its unit; 0 has no sign."""
         if not self.share:
             return self.difference(value)
-        text = f"{100 * value:+.{digits_for(low, high)}f}"
+        text = f"{100 * value:+.{self._digits(low, high)}f}"
         return text[1:] if not float(text) else text.replace("-", "−")
 
     def difference(self, value: float, low: float | None = None, high: float | None = None) -> str:
@@ -326,6 +355,15 @@ def some_pieces(names: Iterable[str], most: int = 8) -> list[str]:
     *first, last = [quoted(name) for name in names[:most]] or [""]
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return [*(f"{name}," for name in first), last + more]
+
+
+def as_class(name: str) -> str:
+    """The name of a class within a sentence: in quotes if it is a number, which would be read as a value.
+
+    >>> as_class("spam"), as_class("1"), as_class("-0.5")
+    ('spam', "'1'", "'-0.5'")
+    """
+    return f"'{name}'" if _NUMBER.fullmatch(name) else name
 
 
 def shortened(text: str, most: int = _LONGEST) -> str:

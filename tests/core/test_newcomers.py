@@ -37,6 +37,14 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], str]] = {
     "a Polars Series": (lambda _: anything.read_pool(pl.Series(["cat", "dog"])), r'Series .* "predicted": series'),
     "labels without ids": (lambda a: a.tell(pd.Series(["cat"])), r"set_index\('id'\)\['label'\]"),
     "labels of Polars without ids": (lambda a: a.tell(pl.Series(["cat"])), "Pass the frame with both columns"),
+    "a policy with a slip": (
+        lambda _: fl.create(None, "pets", POOL, policy="thomson"),
+        "policy='thomson' is not known. Did you mean 'thompson'",
+    ),
+    "a prior without its number": (
+        lambda _: fl.create(None, "pets", POOL, prior="informed:much"),
+        "informed:much needs a number, as in informed:10",
+    ),
     "a number for a name": (lambda _: anything.create(None, 3, POOL), "name of an assessment must be a text. Got 3"),
     "the pool first": (lambda _: anything.create(POOL, "x", POOL), "address of a database comes first.*Got <Pool"),
     "an array for a pool": (lambda _: anything.create(None, "x", SCORES), r"read_pool.*an ndarray of shape \(60, 3\)"),

@@ -11,9 +11,8 @@ import pytest
 
 import fewlabels as fl
 from fewlabels import parts
-from fewlabels.cli.parsing import policy_from, prior_from
 from fewlabels.metrics import Metric
-from fewlabels.named import metric_from
+from fewlabels.named import metric_from, policy_from, prior_from
 from fewlabels.simulation.methods import method
 from fewlabels.spec import Spec, from_json, to_json
 from fewlabels.testing.zoo import zoo
@@ -208,6 +207,8 @@ def test_parts_of_others_are_named_on_the_command_line() -> None:
     assert metric_from("missed:ant", POOL) == rate("ant")
     assert policy_from("careful") == policy()
     assert prior_from("sceptical:3") == prior(3.0)
+    spec = fl.create(None, "named", POOL, prior="sceptical:3", policy="careful").spec
+    assert (spec.prior, spec.policy) == (prior(3.0), policy())
     assert (method("sceptical:3+careful").prior, method("uniform+careful").policy) == (prior(3.0), policy())
     assert task_from(QuestionOptions("guess"), fl.Accuracy(), fl.whole(POOL)) == task(fl.Accuracy())
     with pytest.raises(fl.SpecError, match=r"--task 'wonder' is not known. Use one of .*identify, guess"):

@@ -21,7 +21,7 @@ def test_prints_text_left_and_numbers_right_and_a_dash_for_what_is_not_there() -
         "group      n   mean  sure",
         "ant    1,200  0.250   yes",
         "bee        3  1.000    no",
-        "fox        0      -     -",
+        "fox        0      –     –",
     ]
     assert repr(TABLE) == str(TABLE)
 

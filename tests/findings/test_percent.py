@@ -10,9 +10,12 @@ import pytest
 
 import fewlabels as fl
 from fewlabels import plots
+from fewlabels.findings.classes import readable_averages, readable_classes
+from fewlabels.findings.fairness import readable_fairness
 from fewlabels.planning import plan
 from fewlabels.report import read
 from fewlabels.stopping import Stop
+from fewlabels.table import Table
 from fewlabels.wording import Style
 from tests.support.reports import QUESTIONS, pool, told
 
@@ -89,3 +92,21 @@ def test_what_somebody_chose_is_not_rounded() -> None:
     assert "at least 92.5%" in read(certified, draws=200, foresee=False).question
     compared = told(40, task=fl.Compare(fl.Accuracy(), "shirt", "bag", rope=0.075))
     assert "within 7.5 points" in read(compared, draws=200, foresee=False).question
+
+
+def digits_of(table: Table) -> set[int]:
+    """How many decimals the percentages and points of a table have; those of "over 99%" are whole."""
+    texts = [str(value) for name, column in table.columns.items() if name not in ("class", "group") for value in column]
+    numbers = [one for text in texts for one in re.findall(r"([\d.]+)(?:%| points?)", text)]
+    return {len(number.partition(".")[2]) for number in numbers}
+
+
+def test_all_shares_of_a_table_have_as_many_digits() -> None:
+    audit = told(60, place=True)
+    report = audit.classes()
+    assert len(digits_of(readable_classes(report.classes))) == 1
+    assert len(digits_of(readable_averages(report.averages))) == 1
+    for table in readable_fairness(audit.fairness("column:place", positive="shirt").groups).values():
+        assert len(digits_of(Table({"value": table["value"]}))) == 1
+        apart = next(name for name in table.columns if name.startswith("minus"))
+        assert len(digits_of(Table({"apart": [text for text in table[apart] if text]}))) <= 1

@@ -93,7 +93,6 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     from fewlabels.beginning import create
     from fewlabels.cli.common import emit_json, open_store, shown, talk
     from fewlabels.cli.guide import read_guide, write_guide
-    from fewlabels.cli.parsing import policy_from, prior_from
     from fewlabels.cli.pictures import pictures_shown
     from fewlabels.cli.predictions import asked_options, read_options, read_predictions
     from fewlabels.understanding.question import asked_about, question, stop_rule
@@ -101,7 +100,6 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     from fewlabels.wording import counted
 
     name, files = _name_and_files(address, words, options["table"])
-    prior, policy = prior_from(options["prior"]), policy_from(options["policy"])
     pool, understood = read_predictions(files, read_options(options), content=_content(options["content"]))
     guide = read_guide(options["guidelines"], options["class_descriptions"], pool.choices)
     asked = asked_options(options)
@@ -113,8 +111,8 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
         pool,
         groups,
         task=task,
-        prior=prior,
-        policy=policy,
+        prior=options["prior"],
+        policy=options["policy"],
         stop=stop,
         **{setting: options[setting] for setting in _SETTINGS},
         **({"overlap": options["overlap"]} if options["overlap"] > 1 else {}),

@@ -1,4 +1,4 @@
-"""Parsing of options into groups, metric, task, prior, policy and labels."""
+"""Parsing of options into labels."""
 
 from __future__ import annotations
 
@@ -8,33 +8,12 @@ from typing import TYPE_CHECKING
 from fewlabels.errors import InputError
 from fewlabels.io import read_labels
 from fewlabels.io.columns import as_text
-from fewlabels.named import part_from
 from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fewlabels.io.source import Source
-    from fewlabels.policies import Policy
-    from fewlabels.priors import Prior
-
-
-def prior_from(text: str) -> Prior:
-    """Return the prior that `--prior` names, with its strength if one is given.
-
-    >>> prior_from("informed:10")
-    Informed(strength=10.0)
-    """
-    return part_from("prior", text)
-
-
-def policy_from(text: str | None) -> Policy | None:
-    """Return the policy that `--policy` names; None, for the default, if it is not given.
-
-    >>> policy_from("thompson")
-    Thompson(plays=None)
-    """
-    return None if text is None else part_from("policy", text)
 
 
 def labels_from(given: str | None, source: Source) -> Mapping[str, str] | list[object]:

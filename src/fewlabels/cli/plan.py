@@ -107,7 +107,6 @@ def _readable(table: Table, task: Task) -> Table:
 def _planned(files: Sequence[str], options: dict[str, Any]) -> tuple[Plan, Task]:
     """Read the predictions, and play the plan of the question about them."""
     from fewlabels.cli.common import progress
-    from fewlabels.cli.parsing import policy_from, prior_from
     from fewlabels.cli.predictions import asked_options, read_options, read_predictions
     from fewlabels.planning import plan as play
     from fewlabels.understanding.question import asked_about, question, stop_rule
@@ -121,13 +120,13 @@ def _planned(files: Sequence[str], options: dict[str, Any]) -> tuple[Plan, Task]
             pool,
             groups,
             task=task,
-            prior=prior_from(options["prior"]),
-            policy=policy_from(options["policy"]),
+            prior=options["prior"],
+            policy=options["policy"],
             target=options["target"],
             stop=stop_rule(asked),
             budgets=_budgets(options["budgets"]),
             expect=options["expect"],
-            worlds=None if options["worlds"] is None else prior_from(options["worlds"]),
+            worlds=options["worlds"],
             runs=options["runs"],
             seed=options["seed"],
             noisy=options["noisy"],

@@ -10,6 +10,8 @@ import click
 from fewlabels.cli.common import assessment_arguments, json_option, level_option
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fewlabels.assessment import Assessment
     from fewlabels.findings.finding import Finding
     from fewlabels.metrics import Metric
@@ -113,8 +115,8 @@ def show(
             say(line)
         about = model or audit.spec.model
         say(f"\n{_title(measured, by, level, table.settings.get('guarantee'), together, about)}")
-        if "seen" in table.columns:
-            say("Mistakes seen in labels come first, starting with those that probably affect the most items.")
+        for line in _about_rows(table, audit):
+            say(line)
         emit(readable(table, audit.spec.task, measured), as_json=False, most=None if top else most)
     # Last, because it takes some seconds.
     unmet = bool(audit.spec.stop.rules) and not known["standing"]["reached"]
@@ -149,6 +151,14 @@ def _title(
         which = "all true values are" if together else "the true value of each group is"
         truth = f"However often you look, {which} between low and high with a probability of {chosen(level)}"
     return f"{name[0].upper()}{name[1:]} {groups.words}{best}. {truth}."
+
+
+def _about_rows(table: Table, audit: Assessment) -> Iterator[str]:
+    """What must be known to read the rows."""
+    if "seen" in table.columns:
+        yield "Mistakes seen in labels come first, starting with those that probably affect the most items."
+    if audit.spec.task.of_models and "right" in table.columns:
+        yield "Labels went where the models differ, so the better of two models may have fewer right labels."
 
 
 def _sorted(table: Table, audit: Assessment, by: str | None) -> Table:

@@ -194,8 +194,7 @@ def readable_classes(table: Table) -> Table:
     columns: dict[str, Sequence[Any]] = {"class": table["class"], "n": table["n"]}
     columns["right"] = _of(table["right"], table["labelled"])
     columns["found"] = _of(table["found"], table["true_labelled"])
-    for name in RATIOS:
-        columns[name] = _with_interval(table, name)
+    columns |= _with_intervals(table)
     if any(table["note"]) and any(table["labelled"]):
         columns["note"] = table["note"]
     return Table(columns, table.settings)
@@ -203,14 +202,15 @@ def readable_classes(table: Table) -> Table:
 
 def readable_averages(table: Table) -> Table:
     """The averages for people."""
-    return Table({"average": table["average"]} | {name: _with_interval(table, name) for name in RATIOS})
+    return Table({"average": table["average"]} | _with_intervals(table))
 
 
 def _of(part: Sequence[int], whole: Sequence[int]) -> list[str]:
     return [f"{k:,} of {n:,}" if n else NONE for k, n in zip(part, whole, strict=True)]
 
 
-def _with_interval(table: Table, name: str) -> list[str | None]:
-    rows = list(zip(table[name], table[f"{name}_low"], table[f"{name}_high"], strict=True))
-    style = Style(share=True).fitting((low, high) for _, low, high in rows)
-    return [None if row[0] is None else style.spread(*row) for row in rows]
+def _with_intervals(table: Table) -> dict[str, list[str | None]]:
+    """Each ratio with its interval, all with as many digits."""
+    cells = {name: list(zip(*(table[f"{name}{end}"] for end in ("", "_low", "_high")), strict=True)) for name in RATIOS}
+    style = Style(share=True).fitting((low, high) for rows in cells.values() for _, low, high in rows)
+    return {name: [None if row[0] is None else style.spread(*row) for row in rows] for name, rows in cells.items()}

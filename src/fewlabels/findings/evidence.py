@@ -66,7 +66,7 @@ def rule(reading: Reading) -> str:
     if audit.spec.task.of_models:
         return (
             "Every label counts for every model. How much two models differ is known far better than how often each is "
-            "right, since labels went where they differ."
+            "right, because labels went where they differ, so the better of two may have fewer right labels."
         )
     if not isinstance(audit.spec.prior, Learned):
         return _RULE.format(noun=reading.noun)

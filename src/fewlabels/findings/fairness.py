@@ -335,10 +335,14 @@ def _are(count: int) -> str:
 
 def readable_fairness(table: Table) -> dict[str, Table]:
     """A table for people for each measure: k of n, the value, and how far it is from the reference."""
-    by_measure: dict[str, list[tuple[Any, Any]]] = {}
+    by_measure: dict[str, list[Mapping[str, Any]]] = {}
     for row in table.rows():
-        by_measure.setdefault(row["measure"], []).append((row["value_low"], row["value_high"]))
-    styles = {name: Style(share=True).fitting(ranges) for name, ranges in by_measure.items()}
+        by_measure.setdefault(row["measure"], []).append(row)
+    shares = Style(share=True)
+    styles = {
+        name: shares.fitting((r["value_low"], r["value_high"]) for r in rows) for name, rows in by_measure.items()
+    }
+    apart = {name: shares.fitting_changes(map(_difference, rows)) for name, rows in by_measure.items()}
     against = table.settings["reference"]
     shown: dict[str, list[dict[str, Any]]] = {}
     for row in table.rows():
@@ -347,7 +351,7 @@ def readable_fairness(table: Table) -> dict[str, Table]:
             line["labels"] = f"{row['of_these']:,} of {row['counted']:,}"
         style = styles[row["measure"]]
         line["value"] = _with_ends(row, "value", style.value, style.range)
-        line[f"minus {against}"] = _apart(row, style)
+        line[f"minus {against}"] = _apart(row, apart[row["measure"]])
         line[f"ratio to {against}"] = _with_ends(row, "ratio", "{:.2f}".format, "{:.2f} – {:.2f}".format)
         if row["counted"] is not None:
             line["lower"] = None if row["lower"] is None else probability(row["lower"])
@@ -363,10 +367,14 @@ def readable_fairness(table: Table) -> dict[str, Table]:
 
 
 def _apart(row: Mapping[str, Any], style: Style) -> str | None:
-    ends = [row[name] for name in ("difference", "difference_low", "difference_high")]
-    if ends[0] is None:
+    value, low, high = _difference(row)
+    if value is None:
         return None
-    return style.difference(ends[0]) if ends[1] is None else style.moved(*ends)
+    return style.difference(value) if low is None else style.moved(value, low, high)
+
+
+def _difference(row: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    return row["difference"], row["difference_low"], row["difference_high"]
 
 
 def _with_ends(row: Mapping[str, Any], name: str, one: Any, both: Any) -> str | None:

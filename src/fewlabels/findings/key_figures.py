@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fewlabels.metrics import Prevalence
+from fewlabels.metrics.rates import Rate
 from fewlabels.wording import Style, percent, probability, spelled
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def key_figures(finding: Finding) -> list[KeyFigure]:
     figures = []
     if labelled and (sure := certainty(finding)) is not None:
         figures.append(sure)
-    asked = _share(finding) if labelled else []
+    asked = _share(finding) or _rate(finding) if labelled else []
     figures += asked
     if not overall.doubt and not finding.task.of_models and not asked:
         figures.append(_overall(overall))
@@ -72,6 +73,21 @@ def _share(finding: Finding) -> list[KeyFigure]:
         KeyFigure(names[0], value, "; ".join(filter(None, (style.between(row["low"], row["high"]), beside)))),
         KeyFigure(names[1], percent(predicted), "of all items"),
     ]
+
+
+def _rate(finding: Finding) -> list[KeyFigure]:
+    """A rate such as recall, if that is the question: how often predictions are right is then another one."""
+    metric = finding.task.metric
+    if finding.task.conclusive or not isinstance(metric, Rate):
+        return []
+    row = next(finding.answer.table.rows())
+    if row["mean"] is None:
+        return []
+    style, name = Style(metric.in_percent), metric.name
+    value = style.value(row["mean"], row["low"], row["high"])
+    about = style.between(row["low"], row["high"])
+    over = f", averaged over the {finding.words.nouns}" if len(finding.groups) > 1 else ""
+    return [KeyFigure(f"{name[0].upper()}{name[1:]}", value, f"{about}{over}")]
 
 
 def _overall(overall: Overall) -> KeyFigure:

@@ -115,7 +115,9 @@ def _changes(table: Table, name: str, style: Style) -> list[str | None]:
     """A column of differences with their intervals, if the table has these."""
     none = [None] * len(table)
     ends = [table.columns.get(column, none) for column in (name, f"{name}_low", f"{name}_high")]
-    return [None if value is None else style.change(value, low, high) for value, low, high in zip(*ends, strict=True)]
+    rows = list(zip(*ends, strict=True))
+    style = style.fitting_changes(rows)
+    return [None if row[0] is None else style.change(*row) for row in rows]
 
 
 def _in_one_column(table: Table, hit: str) -> Table:

@@ -10,6 +10,7 @@ import numpy as np
 from fewlabels.metrics.base import Metric, one_against_rest, position_of
 from fewlabels.opposites import is_passing
 from fewlabels.parts import Takes, register
+from fewlabels.wording import as_class
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +62,7 @@ class Prevalence(Metric):
     @property
     def name(self) -> str:
         """Its name in a sentence."""
-        return "true pass rate" if self.passes else f"true share of {self.positive}"
+        return "true pass rate" if self.passes else f"true share of {as_class(self.positive)}"
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
         """Group × whether the class is predicted, with the class against the rest as outcomes."""
@@ -74,7 +75,7 @@ class Prevalence(Metric):
     @property
     def hit(self) -> str:  # type: ignore[override]
         """The class, as people say it of what has it."""
-        return "pass" if self.passes else f"truly {self.positive}"
+        return "pass" if self.passes else f"truly {as_class(self.positive)}"
 
     def labels_of(
         self, counts: NDArray[np.float64], cells: Cells

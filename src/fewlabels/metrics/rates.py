@@ -12,6 +12,7 @@ from fewlabels.errors import SpecError
 from fewlabels.metrics.base import Metric, one_against_rest, position_of, true_classes
 from fewlabels.parts import Takes, register
 from fewlabels.undefined import divided
+from fewlabels.wording import as_class
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,7 @@ class Rate(Metric):
     @property
     def name(self) -> str:
         """Its name in a sentence: for one class, or the mean over classes."""
-        return f"mean {super().name}" if self.positive is None else f"{super().name} of {self.positive}"
+        return f"mean {super().name}" if self.positive is None else f"{super().name} of {as_class(self.positive)}"
 
     ratio: ClassVar[Ratio]
     empty: ClassVar[str]
@@ -258,7 +259,7 @@ class FalsePositiveRate(Rate):
     @property
     def hit(self) -> str:  # type: ignore[override]
         """The word for a label of another class that was put into this one."""
-        return f"called {self.positive}"
+        return f"called {'so' if self.positive is None else as_class(self.positive)}"
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from fewlabels.checks import number_in, of_kind, whole_number
 from fewlabels.errors import InputError, SpecError
 from fewlabels.labelling.askers import Asker
 from fewlabels.metrics import Accuracy
-from fewlabels.named import check_groups, groups_from
+from fewlabels.named import check_groups, groups_from, policy_from, prior_from
 from fewlabels.outcomes import Outcomes
 from fewlabels.partition import by_predicted, whole
 from fewlabels.planning.asking import Game
@@ -23,7 +23,6 @@ from fewlabels.planning.worlds import draw_world
 from fewlabels.policies import Policy, default_policy
 from fewlabels.policies.anchors import default_anchor, default_strips
 from fewlabels.pool import Pool
-from fewlabels.priors import Learned, Prior
 from fewlabels.rectified import Sample
 from fewlabels.spec import Spec, to_json
 from fewlabels.stopping import Stop
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from fewlabels.belief import Target
     from fewlabels.partition import Partition
     from fewlabels.planning.worlds import World
+    from fewlabels.priors import Prior
     from fewlabels.tasks.snapshot import Snapshot
 
 # Draws at a look, and the worlds that are played: fewer where one draw has many numbers.
@@ -139,13 +139,13 @@ def plan(
     groups: Partition | str | None = None,
     *,
     task: Task | None = None,
-    prior: Prior | None = None,
-    policy: Policy | None = None,
+    prior: Prior | str | None = None,
+    policy: Policy | str | None = None,
     target: Target = "population",
     stop: Stop | None = None,
     budgets: Iterable[int] = (50, 100, 200, 500),
     expect: float | None = None,
-    worlds: Prior | None = None,
+    worlds: Prior | str | None = None,
     runs: int | None = None,
     seed: int = 0,
     noisy: bool = False,
@@ -187,7 +187,7 @@ def plan(
     ([20, 80], True)
     """
     of_kind(pool, Pool, "The 'pool' of plan()")
-    task, prior = task or Estimate(Accuracy()), prior or Learned()
+    task, prior, policy = task or Estimate(Accuracy()), prior_from(prior), policy_from(policy)
     groups = None if groups is None else groups_from(groups, pool)
     partition = (whole(pool) if task.of_models else by_predicted(pool)) if groups is None else groups
     if len(partition.group) != pool.rows:
@@ -199,7 +199,7 @@ def plan(
     game = first_game(spec, pool, partition, usual=policy is None)
     spec, cells = game.spec, game.cells
     at = _budgets(budgets, spec.stop, game.open)
-    source = worlds or Learned()
+    source = prior_from(worlds)
     source.check(cells)
     _check(expect, labels_right)
     blank = source.on(cells, target).blank()

@@ -82,7 +82,8 @@ class Allocation(Plot):
         if len(self.rows) < 2 or not self.labels:
             return self.title
         first = self.rows[0]
-        usual = f"a random sample would give it about {first.expected:,.0f}"
+        few = first.expected < 0.5
+        usual = f"a random sample would give it {'hardly any' if few else f'about {first.expected:,.0f}'}"
         return f"{shortened(first.group, 40)} has {first.labelled:,} of {self.labels:,} labels; {usual}"
 
     def picture(self) -> Picture:

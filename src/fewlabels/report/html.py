@@ -20,12 +20,15 @@ from fewlabels.findings.groups import place
 from fewlabels.findings.judges import in_words, judge_sheet
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.gate.checking import support
+from fewlabels.parts import cli_name
 from fewlabels.plots.verdicts import Verdicts
 from fewlabels.report.settings import settings
 from fewlabels.tasks.certify_words import chance
 from fewlabels.wording import Style, percent, probability, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from fewlabels.findings.key_figures import KeyFigure
     from fewlabels.gate import Check
     from fewlabels.report.content import Report
@@ -35,6 +38,10 @@ FOLD = 50
 """A longer table shows this many rows on a screen until a button is pressed; in print it always shows all."""
 # Characters that a page cannot contain even when escaped.
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
+
+
+# The measure of fairness that a metric is; its table is open.
+_MEASURE = {"accuracy": "accuracy", "precision": "precision", "fpr": "false positive rate"}
 
 
 @cache
@@ -51,7 +58,6 @@ def _environment() -> Environment:
     environment.filters |= {"percent": percent, "probability": probability, "shortened": shortened}
     environment.filters |= {"support": support, "chance": _chance}
     environment.filters |= {"key": _key, "kept": _kept}
-    environment.globals["shares"] = Style(share=True)
     return environment
 
 
@@ -82,9 +88,11 @@ def html(report: Report) -> str:
         place={row.group: place(row, len(report.groups)) for row in report.groups},
         key_figures=figures,
         remarked=_remarks(report, figures),
+        shares={"learned": _fitting(report.learned), "mistakes": _fitting(report.confusions)},
         classes=None if report.classes is None else readable_classes(report.classes.classes),
         averages=None if report.classes is None else readable_averages(report.classes.averages),
         fairness={} if report.fairness is None else readable_fairness(report.fairness.groups),
+        opened=_MEASURE.get(cli_name(type(report.task.metric)), "true positive rate"),
         settings=settings(report),
         **_drawings(report),
         judges=in_words(report.judges),
@@ -111,6 +119,11 @@ def _drawings(report: Report) -> dict[str, Any]:
     drawn = [(plot, Markup(plots.figure(plot))) for plot in report.plots.values()]  # noqa: S704
     first = [one for one in drawn if one[0].name == report.main_plot]
     return {"main": first[0] if first else None, "drawings": [one for one in drawn if one not in first]}
+
+
+def _fitting(rows: Iterable[Any]) -> Style:
+    """The style of a table of shares with ranges: all have as many digits."""
+    return Style(share=True).fitting((row.low, row.high) for row in rows)
 
 
 def _remarks(report: Report, figures: list[KeyFigure]) -> list[tuple[str, str]]:

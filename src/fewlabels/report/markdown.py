@@ -151,12 +151,13 @@ def _mistakes(report: Report) -> list[str]:
 def _learned(report: Report) -> list[str]:
     if not report.learned:
         return []
+    style = Style(share=True).fitting((band.low, band.high) for band in report.learned)
     rows = [
         (
             f"{percent(band.said_from)} – {percent(band.said_to)}",
             f"{band.items:,}",
-            percent(band.said),
-            Style(share=True).spread(band.mean, band.low, band.high),
+            style.value(band.said),
+            style.spread(band.mean, band.low, band.high),
         )
         for band in report.learned
     ]

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 _NAMED = 4  # the most models that are listed as good as the best
 LEGEND = (
-    "mean, low, high: how often it is right; this is known far less well than which is better, because labels went "
-    "where the models differ. chance: the probability that no other model is right more often. behind: how much less "
-    "often it is right than the first. regret: the average loss from choosing it. as_good: the labels do not show "
-    "that it is worse than the first."
+    "right: of these labels, which went where the models differ, so the better of two may have fewer. mean, low, high: "
+    "how often it is right; this is known far less well than which is better. chance: the probability that no other "
+    "model is right more often. behind: how much less often it is right than the first. regret: the average loss from "
+    "choosing it. as_good: the labels do not show that it is worse than the first."
 )
 
 

@@ -34,7 +34,7 @@ _TITLES = {"n": "Items", "mean": "Estimate", "chance": "Chance", "note": "Note",
 _TITLES |= {"labelled": "Labels", "right": "Right", "rank": "Rank", "group": "Group", "model": "Model", "true": "Truly"}
 _TEXTS = ("where", "group", "model", "a", "b", "true", "note")
 _ORDER = (*_TEXTS[:-1], "n", "labelled", "mean", "range")
-_MINOR = ("n", "rank", "note")  # left out where there is little room
+_MINOR = ("n", "rank", "reaches")  # left out where there is little room, as are labels beside those that count
 # With more groups than this, how good a judge is in each of them is left to the report.
 _MOST_JUDGED = 12
 
@@ -187,7 +187,8 @@ def _columns(finding: Finding) -> tuple[Column, ...]:
         named = shown.capitalize() if name == "labelled" and shown else named
         named = finding.words.noun.capitalize() if name == "group" else named
         cells = tuple(_cell(value) for value in values[name])
-        columns.append(Column(named, cells, number=name not in _TEXTS, minor=name in _MINOR))
+        minor = name in _MINOR or (name == "labelled" and "these show" in values)
+        columns.append(Column(named, cells, number=name not in _TEXTS, minor=minor))
     return tuple(columns)
 
 
