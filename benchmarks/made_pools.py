@@ -1,11 +1,11 @@
-"""Pools made for benchmarks, whose labels are known: columns with effects, a rare class, classes of unequal size."""
+"""Pools made for benchmarks, whose labels are known: columns with effects, and classes in unequal or other shares."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, softmax
 
 import fewlabels as fl
 
@@ -54,3 +54,18 @@ def unequal(groups: int) -> tuple[Pool, list[int]]:
     classes = [f"c{k}" for k in range(groups)]
     pool = fl.read_pool({"predicted": [classes[k] for k in predicted], "confidence": s}, classes=classes)
     return pool, np.where(right, predicted, (predicted + 1) % groups).tolist()
+
+
+def shares(classes: int, *, equal: bool) -> tuple[Pool, list[int]]:
+    """A pool whose most frequent class comes 16 times as often as the rarest.
+
+    The scores are those of the best classifier there is if classes come in equal shares, or in those of the pool.
+    """
+    rng, items, names = np.random.default_rng([classes, 7]), 4000, [f"c{k}" for k in range(classes)]
+    share = 16.0 ** -(np.arange(classes) / (classes - 1))
+    share /= share.sum()
+    centre = rng.normal(0, 0.7, (classes, 6))
+    true = rng.choice(classes, items, p=share)
+    seen = centre[true] + rng.normal(size=(items, 6))
+    fits = -((seen[:, None] - centre) ** 2).sum(axis=2) / 2 + (0 if equal else np.log(share))
+    return fl.read_pool({"scores": softmax(fits, axis=1)}, classes=names), true.tolist()
