@@ -11,8 +11,9 @@ confusion rows, precision and recall of five classes (others in each run), calib
 columns. The pools made:0, made:0.5 and made:1 have columns (language, tier) whose effects on the log-odds have that
 standard deviation; unequal:60 has 60 classes of very different size, and rare:8 has eight, of which some are rare and
 wrong more often than they say; shifted:2 has two classes that were learned in equal shares and come in others, and
-same:2 was learned in the shares in which they come. "stop" counts the runs that, looking after every 20 labels, stopped
-at a probability of 0.95, and how many of these named the right group.
+same:2 was learned in the shares in which they come; svhn@0=97+1=3 is svhn with 97 zeros for three ones and nothing
+else. "stop" counts the runs that, looking after every 20 labels, stopped at a probability of 0.95, and how many of
+these named the right group.
 DIR has NPZ files of predictions with labels; without it, the built-in data are asked about. Of 1,000 groups and more a
 fifth of the runs is made.
 
@@ -46,7 +47,7 @@ from fewlabels.simulation.order import asker_with_anchors
 from fewlabels.simulation.truth import truth as truth_of
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from benchmarks.made_pools import made, rare, shares, unequal
+from benchmarks.made_pools import made, rare, reshared, shares, unequal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -199,6 +200,9 @@ def known(name: str, folder: Path | None) -> Known:
     elif name.startswith(("shifted:", "same:")):
         kind, classes = name.split(":")
         pool, labels = shares(int(classes), equal=kind == "shifted")
+    elif "@" in name:
+        file_name, spec = name.split("@")
+        pool, labels = reshared((folder or Path()) / f"{file_name}.npz", spec)
     elif name in BUILT_IN:
         data = BUILT_IN[name]()
         pool = fl.read_pool({"id": data.ids, "scores": data.scores}, classes=data.classes)

@@ -10,6 +10,8 @@ from scipy.special import expit, logit, softmax
 import fewlabels as fl
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fewlabels.pool import Pool
 
 
@@ -69,3 +71,19 @@ def shares(classes: int, *, equal: bool) -> tuple[Pool, list[int]]:
     seen = centre[true] + rng.normal(size=(items, 6))
     fits = -((seen[:, None] - centre) ** 2).sum(axis=2) / 2 + (0 if equal else np.log(share))
     return fl.read_pool({"scores": softmax(fits, axis=1)}, classes=names), true.tolist()
+
+
+def reshared(path: Path, spec: str) -> tuple[Pool, list[int]]:
+    """Some classes of a file with scores, in other shares: "0=97+1=3" has 97 items of class 0 for three of class 1.
+
+    Items are left out at random, so what the classifier makes of those of a class stays as it is.
+    """
+    rng, parts = np.random.default_rng(9), sorted(tuple(map(int, part.split("="))) for part in spec.split("+"))
+    kept, share = np.array(parts).T
+    with np.load(path, allow_pickle=False) as file:
+        scores, true = file["scores"][:, kept].astype(float), file["labels"]
+    each = int(min((true == k).sum() / part for k, part in parts) * share.sum()) / share.sum()
+    items = [rng.permutation(np.flatnonzero(true == k))[: round(each * part)] for k, part in parts]
+    found = np.maximum(scores[np.concatenate(items)], 1e-9)
+    pool = fl.read_pool({"scores": found / found.sum(axis=1, keepdims=True)}, classes=[f"c{k}" for k in kept])
+    return pool, np.repeat(np.arange(len(kept)), [len(some) for some in items]).tolist()
