@@ -10,8 +10,10 @@ made before there were anchors). Then the groups of asking and the number over a
 confusion rows, precision and recall of five classes (others in each run), calibration error, and accuracy by other
 columns. The pools made:0, made:0.5 and made:1 have columns (language, tier) whose effects on the log-odds have that
 standard deviation; unequal:60 has 60 classes of very different size, and rare:8 has eight, of which some are rare and
-wrong more often than they say. "stop" counts the runs that, looking after every 20 labels, stopped at a probability of
-0.95, and how many of these named the right group.
+wrong more often than they say; shifted:2 has two classes that were learned in equal shares and come in others, and
+same:2 was learned in the shares in which they come; svhn@0=97+1=3 is svhn with 97 zeros for three ones and nothing
+else. "stop" counts the runs that, looking after every 20 labels, stopped at a probability of 0.95, and how many of
+these named the right group.
 DIR has NPZ files of predictions with labels; without it, the built-in data are asked about. Of 1,000 groups and more a
 fifth of the runs is made.
 
@@ -45,7 +47,7 @@ from fewlabels.simulation.order import asker_with_anchors
 from fewlabels.simulation.truth import truth as truth_of
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from benchmarks.made_pools import made, rare, unequal
+from benchmarks.made_pools import made, rare, reshared, shares, unequal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -195,6 +197,12 @@ def known(name: str, folder: Path | None) -> Known:
         pool, labels = rare(int(name.removeprefix("rare:")))
     elif name.startswith("unequal:"):
         pool, labels = unequal(int(name.removeprefix("unequal:")))
+    elif name.startswith(("shifted:", "same:")):
+        kind, classes = name.split(":")
+        pool, labels = shares(int(classes), equal=kind == "shifted")
+    elif "@" in name:
+        file_name, spec = name.split("@")
+        pool, labels = reshared((folder or Path()) / f"{file_name}.npz", spec)
     elif name in BUILT_IN:
         data = BUILT_IN[name]()
         pool = fl.read_pool({"id": data.ids, "scores": data.scores}, classes=data.classes)

@@ -1,15 +1,17 @@
-"""Pools made for benchmarks, whose labels are known: columns with effects, a rare class, classes of unequal size."""
+"""Pools made for benchmarks, whose labels are known: columns with effects, and classes in unequal or other shares."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, softmax
 
 import fewlabels as fl
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fewlabels.pool import Pool
 
 
@@ -54,3 +56,34 @@ def unequal(groups: int) -> tuple[Pool, list[int]]:
     classes = [f"c{k}" for k in range(groups)]
     pool = fl.read_pool({"predicted": [classes[k] for k in predicted], "confidence": s}, classes=classes)
     return pool, np.where(right, predicted, (predicted + 1) % groups).tolist()
+
+
+def shares(classes: int, *, equal: bool) -> tuple[Pool, list[int]]:
+    """A pool whose most frequent class comes 16 times as often as the rarest.
+
+    The scores are those of the best classifier there is if classes come in equal shares, or in those of the pool.
+    """
+    rng, items, names = np.random.default_rng([classes, 7]), 4000, [f"c{k}" for k in range(classes)]
+    share = 16.0 ** -(np.arange(classes) / (classes - 1))
+    share /= share.sum()
+    centre = rng.normal(0, 0.7, (classes, 6))
+    true = rng.choice(classes, items, p=share)
+    seen = centre[true] + rng.normal(size=(items, 6))
+    fits = -((seen[:, None] - centre) ** 2).sum(axis=2) / 2 + (0 if equal else np.log(share))
+    return fl.read_pool({"scores": softmax(fits, axis=1)}, classes=names), true.tolist()
+
+
+def reshared(path: Path, spec: str) -> tuple[Pool, list[int]]:
+    """Some classes of a file with scores, in other shares: "0=97+1=3" has 97 items of class 0 for three of class 1.
+
+    Items are left out at random, so what the classifier makes of those of a class stays as it is.
+    """
+    rng, parts = np.random.default_rng(9), sorted(tuple(map(int, part.split("="))) for part in spec.split("+"))
+    kept, share = np.array(parts).T
+    with np.load(path, allow_pickle=False) as file:
+        scores, true = file["scores"][:, kept].astype(float), file["labels"]
+    each = int(min((true == k).sum() / part for k, part in parts) * share.sum()) / share.sum()
+    items = [rng.permutation(np.flatnonzero(true == k))[: round(each * part)] for k, part in parts]
+    found = np.maximum(scores[np.concatenate(items)], 1e-9)
+    pool = fl.read_pool({"scores": found / found.sum(axis=1, keepdims=True)}, classes=[f"c{k}" for k in kept])
+    return pool, np.repeat(np.arange(len(kept)), [len(some) for some in items]).tolist()

@@ -1,10 +1,11 @@
 """What the parts of the learned model are worth: the slope between groups, classes of mistakes, bins, and rivals.
 
-python -m benchmarks.posterior [--data DIR] [--pools cifar100_wrn,svhn] [--runs 20] [--what slope,sizes,rivals,recall]
+python -m benchmarks.posterior [--data DIR] [--pools cifar100_wrn,svhn] [--runs 20] [--what slope,sizes,shares,rivals]
 
 slope: RMSE of groupwise accuracy at 200 and 500 random labels, without and with the slope between groups.
 sizes: RMSE at 2, 5 and 10 random labels a group, without and with the slope by the size of groups, for items and for
 groups (each counting once), with coverage and mean width of the 95 % intervals of groups.
+shares: the same without and with classes that may come in other shares than the classifier learned from.
 rivals: RMSE at 2, 5 and 10 labels a group, beside recalibrated confidences averaged in each group.
 classes: RMSE of confusion matrix and mean F1 at 2, 5 and 10 labels a class, where the scores of all classes are known.
 recall: RMSE of the recall of six classes, others in each run, at 200 and 500 labels, and coverage and width of its 95 %
@@ -80,10 +81,21 @@ def slope(case: Known, runs: int) -> None:
 
 def sizes(case: Known, runs: int) -> None:
     """The error and the intervals of groups without and with the slope by their size."""
-    module: Any = sys.modules["fewlabels.learned.items.between"]
-    usual = module._RARE, module._OFTEN  # noqa: SLF001  (what it is without them cannot be asked for)
-    for who, (rare, often) in (("without h", (1e-4, 1e-4)), ("with h", usual)):
-        module._RARE, module._OFTEN = rare, often  # noqa: SLF001
+    _with_and_without(case, runs, "sizes", "between", {"_RARE": 1e-4, "_OFTEN": 1e-4})
+
+
+def shares(case: Known, runs: int) -> None:
+    """The error and the intervals of classes if none, or some, may come in other shares than were learned from."""
+    _with_and_without(case, runs, "shares", "shifted", {"_MOST": 0})
+
+
+def _with_and_without(case: Known, runs: int, what: str, module: str, without: dict[str, float]) -> None:
+    """The error and the intervals of groups where some constants of the model have these values, and as they are."""
+    place: Any = sys.modules[f"fewlabels.learned.items.{module}"]
+    usual = {name: getattr(place, name) for name in without}
+    for who, constants in (("without", without), ("with", usual)):
+        for name, value in constants.items():
+            setattr(place, name, value)
         found = np.zeros((len(PER_GROUP), runs, 4))
         for i, run in np.ndindex(found.shape[:2]):
             items = drawn(case, min(PER_GROUP[i] * len(case.groups), len(case.pool) // 2), run)
@@ -91,9 +103,8 @@ def sizes(case: Known, runs: int) -> None:
             off = belief.mean()[:, 0] - case.truth
             cover, width, *_ = score(belief.draws(np.random.default_rng(0), DRAWS)[..., 0], case.truth)
             found[i, run] = rmse(case, off + case.truth), 100 * np.sqrt((off**2).mean()), 100 * cover, width
-        for what, row in zip(("items", "groups", "held", "width"), found.mean(axis=1).T.tolist(), strict=True):
-            say("sizes", case.name, f"{who}: {what}", runs, f"{PER_GROUP} a group", row)
-    module._RARE, module._OFTEN = usual  # noqa: SLF001
+        for part, row in zip(("items", "groups", "held", "width"), found.mean(axis=1).T.tolist(), strict=True):
+            say(what, case.name, f"{who}: {part}", runs, f"{PER_GROUP} a group", row)
 
 
 def rivals(case: Known, runs: int) -> None:
@@ -204,7 +215,8 @@ def bins(case: Known, runs: int) -> None:
 
 def main() -> None:
     """Run what was asked for."""
-    parts = {"slope": slope, "sizes": sizes, "rivals": rivals, "classes": classes, "recall": recall, "bins": bins}
+    parts = {"slope": slope, "sizes": sizes, "shares": shares, "rivals": rivals}
+    parts |= {"classes": classes, "recall": recall, "bins": bins}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--pools", default=",".join(BUILT_IN))

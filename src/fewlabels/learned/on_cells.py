@@ -52,7 +52,9 @@ def factors(cells: Cells, *asked: Partition | None) -> Factors:
     columns = bool(named) and by_columns_alone(named[0])
     # The last candidate is the verdict of a judge, if it is one of two and nothing else is known of it.
     verdicts = bool(is_new) and cells.right is not None and len(cells.outcomes) == 2 and cells.scores is None
-    return Factors(found or [np.zeros(len(cells.cell), dtype=np.int64)], bins or [False], columns, verdicts)
+    # Without groups, what a cell stands for is a predicted class where labels show classes.
+    classes = named[0]["by"] == "predicted" if named else cells.right is not None
+    return Factors(found or [np.zeros(len(cells.cell), dtype=np.int64)], bins or [False], columns, verdicts, classes)
 
 
 def _is_coarser(levels: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:

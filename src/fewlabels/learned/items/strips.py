@@ -10,6 +10,7 @@ import numpy as np
 
 from fewlabels.learned.items.between import IF_OPEN, larger, surer
 from fewlabels.learned.items.evidence_terms import by_group, lifts, patterns
+from fewlabels.learned.items.shifted import with_shifts
 from fewlabels.learned.items.sums import RowSums, Sums
 from fewlabels.partition import numbered
 from fewlabels.special import expit, logit
@@ -74,8 +75,6 @@ _NO_CONFIDENCE = np.array(
 )
 # The least confidence of a classifier is the one that this share of its items are below.
 _LEAST = 0.01
-
-
 # Newton's steps at most, and a step so short that the next would change nothing.
 _NEWTON, _NEAR = 100, 1e-12
 
@@ -94,12 +93,15 @@ class Factors(NamedTuple):
         Whether the first factor is told by columns of the pool alone.
     verdicts
         Whether the last factor is the two classes that are predicted, of which nothing else is known.
+    classes
+        Whether the first factor is the predicted classes.
     """
 
     levels: Sequence[NDArray[np.int64]]
     bins: Sequence[bool] = ()
     columns: bool = False
     verdicts: bool = False
+    classes: bool = False
 
     def of(self, kept: NDArray[np.bool_]) -> Factors:
         """The factors of some items."""
@@ -236,7 +238,8 @@ def strips(
         return _beside(made, evidence, groups, n, n, expit(_NO_CONFIDENCE[:, 1]))
     s = np.clip(confidence, _EDGE, 1 - _EDGE)
     x, doubt = logit(s), s * (1 - s) * n
-    x -= doubt @ x / doubt.sum()
+    x0 = doubt @ x / doubt.sum()
+    x -= x0
     # Half by number and half by doubt: where nearly all items are sure, the few others must not share one strip.
     rows = np.flatnonzero(n)
     order = rows[np.argsort(x[rows])]
@@ -254,8 +257,8 @@ def strips(
     kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, mean)
     said = float(np.average(confidence, weights=n))
     made = Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, said, columns)
-    made = _sized(made, factors, n, doubt)
-    return _beside(made, evidence, groups, n, doubt, np.full(len(kinds), mean))
+    made = _sized(made, factors, n, doubt, expit(middle + x0))
+    return _beside(made, evidence, groups, n, doubt, np.full(len(made.kinds), mean))
 
 
 def oftener(groups: NDArray[np.int64], verdict: NDArray[np.int64], n: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -295,8 +298,17 @@ def kinds_of(said: float, least: float, *, columns: bool = False) -> NDArray[np.
     return kinds
 
 
-def _sized(made: Strips, factors: Factors, n: NDArray[np.float64], doubt: NDArray[np.float64]) -> Strips:
-    """Strips with the sizes of their groups, and the prior of h; as they are if all sizes are equal, or for bins."""
+def _sized(
+    made: Strips,
+    factors: Factors,
+    n: NDArray[np.float64],
+    doubt: NDArray[np.float64],
+    s: NDArray[np.float64] | None = None,
+) -> Strips:
+    """Strips with the sizes of their groups, and the prior of h; as they are if all sizes are equal, or for bins.
+
+    `s` is the confidence of each strip, shape (strips,); None without confidences.
+    """
     group = factors.levels[0]
     size, sd = larger(group, doubt, n, columns=factors.columns)
     if np.ptp(size) < _NEAR or any(factors.bins[:1]):
@@ -304,7 +316,10 @@ def _sized(made: Strips, factors: Factors, n: NDArray[np.float64], doubt: NDArra
     of = np.empty(len(made.x), dtype=np.int64)
     of[made.strip] = group
     sds = sd * np.where(is_open(made.kinds), IF_OPEN, 1.0)
-    return replace(made, larger=size[of][None], kinds=np.column_stack([made.kinds, 0 * sds, sds]))
+    kinds = np.column_stack([made.kinds, 0 * sds, sds])
+    if factors.classes and s is not None:
+        kinds = with_shifts(kinds, s, of, made.size, size[of])
+    return replace(made, larger=size[of][None], kinds=kinds)
 
 
 def is_open(kinds: NDArray[np.float64]) -> NDArray[np.bool_]:
