@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from fewlabels.checks import number_of, several, whole_number
 from fewlabels.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,6 +25,9 @@ _DAY_ONE = date(1970, 1, 1)
 _ISO = r"^\d{4}-\d{2}-\d{2}"
 _UNEVEN = 0.2  # by this share of a bin, the bins may be more uneven so that they begin at round numbers
 _DIGITS = 15  # of a number, as many as a float keeps
+_SEVERAL = 8  # values of a column that can well be groups by themselves
+USUAL = 4
+"""How many bins are proposed."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,9 @@ class Bins:
 
     def written(self, edge: float) -> str:
         """An edge as people write it."""
-        return _iso(edge) if self.kind == "date" else f"{edge:.{_DIGITS}g}"
+        if self.kind == "date":
+            return str(np.datetime64(int(edge), "D"))
+        return str(edge) if self.kind == "whole" else f"{edge:.{_DIGITS}g}"
 
     def of(self, values: NDArray[np.float64]) -> NDArray[np.int32]:
         """The bin of each value, as the number of edges that are not above it; of the same shape."""
@@ -88,27 +94,39 @@ class Bins:
 def bins_from(column: str, given: int | str | Iterable[object], values: NDArray[np.float64], kind: Kind) -> Bins:
     """The bins that a number of them or their edges describe; values without a number are NaN, shape (rows,).
 
-    So many bins have about the same number of items each, and begin at round numbers where that leaves them even.
+    So many bins have about the same number of items each, and begin at round numbers where that leaves them even. In a
+    text, "40" is so many bins and "40/" two that meet at 40.
 
     >>> ages = np.arange(18.0, 78.0)
     >>> bins_from("age", 3, ages, "whole").edges, bins_from("age", "40/65", ages, "whole").edges
     ((40, 60), (40, 65))
+    >>> bins_from("age", "40/", ages, "whole").names
+    ('age under 40', 'age 40 or more')
     """
-    if isinstance(given, str) and not given.isdecimal():
-        given = [part.strip() for part in given.split("/")]
-    if isinstance(given, (str, int, np.integer)):
-        count = whole_number(int(given), "The 'bins' of by_column()", least=2)
+    if (count := count_of(given)) is not None:
         return Bins(column, _even(np.sort(values[np.isfinite(values)]), count, kind), kind)
-    edges = tuple(_edge(edge, kind, column) for edge in several(given, "The 'bins' of by_column()"))
+    parts = given.removesuffix("/").split("/") if isinstance(given, str) else given
+    edges = tuple(_edge(edge, kind, column) for edge in several(parts, "The 'bins' of by_column()"))  # type: ignore[arg-type]
     if not edges or list(edges) != sorted(set(edges)):
         raise InputError(f"the bins of {column!r} begin at {list(map(str, edges))}. Name where they begin, ascending.")
     return Bins(column, edges, "number" if any(edge % 1 for edge in edges) else kind)
 
 
+def count_of(given: object) -> int | None:
+    """How many bins are asked for; None where it is said where they begin.
+
+    >>> count_of(4), count_of("4"), count_of("30/60"), count_of([30, 60])
+    (4, 4, None, None)
+    """
+    if isinstance(given, str) and given.isdecimal():
+        given = int(given)
+    return None if isinstance(given, Iterable) else whole_number(given, "The 'bins' of by_column()", least=2)
+
+
 def _edge(given: object, kind: Kind, column: str) -> float:
     if kind == "date":
         try:
-            day = given if isinstance(given, date) else date.fromisoformat(str(given)[:10])
+            day = given if isinstance(given, date) else date.fromisoformat(str(given).strip()[:10])
         except ValueError:
             raise InputError(f"{given!r} is not a date, as the bins of {column!r} need. Write 2024-12-31.") from None
         return (date(day.year, day.month, day.day) - _DAY_ONE).days
@@ -122,18 +140,23 @@ def _edge(given: object, kind: Kind, column: str) -> float:
 
 
 def _even(ordered: NDArray[np.float64], count: int, kind: Kind) -> tuple[float, ...]:
-    """Edges of bins with about the same number of values, which are sorted, shape (known,); round ones if they do."""
-    if not len(ordered):
+    """Edges of bins with about the same number of values, which are sorted, shape (known,); round ones if they do.
+
+    No bin is empty: values that are equal share one, so there may be fewer bins.
+    """
+    above = ordered[ordered > ordered[:1]]
+    if not len(above):
         return ()
-    exact = ordered[[len(ordered) * b // count for b in range(1, count)]]
+    exact = np.unique(ordered[[len(ordered) * b // count for b in range(1, count)]])
+    # Where nearly all have the lowest value, these are one bin and the rest the other.
+    exact = exact[exact > ordered[0]] if exact[-1] > ordered[0] else above[:1]
     wanted = _shares(ordered, exact)
     least = float(np.diff(ordered[[len(ordered) // 4, 3 * len(ordered) // 4]])[0]) / 100
     for edges in _first_days(exact) if kind == "date" else _to_digits(exact, least):
-        if _is_ascending(edges) and np.abs(_shares(ordered, edges) - wanted).max() <= _UNEVEN / count:
+        shares = _shares(ordered, edges)
+        if (shares > 0).all() and np.abs(shares - wanted).max() <= _UNEVEN / count:
             return _plain(edges, kind)
-    above = exact[exact > ordered[0]]
-    # Where nearly all have the lowest value, these are one bin and the rest the other.
-    return _plain(np.unique(above) if len(above) else ordered[ordered > ordered[0]][:1], kind)
+    return _plain(exact, kind)
 
 
 def _to_digits(edges: NDArray[np.float64], least: float) -> Iterator[NDArray[np.float64]]:
@@ -147,20 +170,12 @@ def _to_digits(edges: NDArray[np.float64], least: float) -> Iterator[NDArray[np.
 
 def _first_days(edges: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
     """Days as the nearest first day of a year, then of a month, and then as they are."""
-    days = [_DAY_ONE + timedelta(days=int(edge)) for edge in edges]
-    for firsts in (_new_years, _new_months):
-        nearest = [min(firsts(day), key=lambda first, day=day: abs(first - day)) for day in days]  # type: ignore[misc]
-        yield np.array([float((day - _DAY_ONE).days) for day in nearest])
+    days = edges.astype("datetime64[D]")
+    for unit in ("datetime64[Y]", "datetime64[M]"):
+        first = days.astype(unit)
+        before, after = first.astype(days.dtype), (first + 1).astype(days.dtype)
+        yield np.where(after - days < days - before, after, before).astype(float)
     yield edges
-
-
-def _new_years(day: date) -> tuple[date, date]:
-    return date(day.year, 1, 1), date(day.year + 1, 1, 1)
-
-
-def _new_months(day: date) -> tuple[date, date]:
-    first = day.replace(day=1)
-    return first, (first + timedelta(days=31)).replace(day=1)
 
 
 def _shares(ordered: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -169,34 +184,29 @@ def _shares(ordered: NDArray[np.float64], edges: NDArray[np.float64]) -> NDArray
     return np.diff(np.concatenate([[0], ends, [len(ordered)]])) / len(ordered)
 
 
-def _is_ascending(edges: NDArray[np.float64]) -> bool:
-    return bool((np.diff(edges) > 0).all())
-
-
 def _plain(edges: NDArray[np.float64], kind: Kind) -> tuple[float, ...]:
     return tuple(edge if kind == "number" and edge % 1 else int(edge) for edge in edges.tolist())
-
-
-def _iso(day: float) -> str:
-    return (_DAY_ONE + timedelta(days=int(day))).isoformat()
 
 
 def values_of(column: str, held: pa.ChunkedArray[Any]) -> tuple[NDArray[np.float64], Kind]:
     """The numbers of a column, or the days of its dates, NaN where it has none, shape (rows,); and their kind.
 
-    Texts may be numbers or begin with a date, as 2024-12-31 does. Anything else is an InputError.
+    Texts may be numbers or begin with a date, as 2024-12-31 does. Anything else is an InputError. A time with a zone
+    has the day of UTC, since tables do not all know another.
 
     >>> values_of("sent", pa.chunked_array([["1970-01-03", None]]))
     (array([ 2., nan]), 'date')
     """
-    if pa.types.is_string(held.type) or pa.types.is_large_string(held.type):
-        held = _read(column, held)
     kinds = pa.types
+    if kinds.is_string(held.type) or kinds.is_large_string(held.type) or kinds.is_string_view(held.type):
+        held = _read(column, held.cast(pa.string()))
+    if kinds.is_timestamp(held.type) and held.type.tz is not None:
+        held = held.cast(pa.timestamp(held.type.unit, "UTC"))
     is_date = kinds.is_timestamp(held.type) or kinds.is_date(held.type)
     is_number = kinds.is_integer(held.type) or kinds.is_floating(held.type) or kinds.is_decimal(held.type)
     if not (is_date or is_number):
         raise _no_bins(column, f"{held.type}")
-    numbers = held.cast(pa.date32()).cast(pa.int32()) if is_date else held.cast(pa.float64())
+    numbers = held.cast(pa.date32()).cast(pa.int32()) if is_date else held.cast(pa.float64(), safe=False)
     values: NDArray[np.float64] = numbers_of(numbers).astype(float)
     values[missing_in(held)] = np.nan
     if is_date:
@@ -204,30 +214,41 @@ def values_of(column: str, held: pa.ChunkedArray[Any]) -> tuple[NDArray[np.float
     return values, "whole" if (values[np.isfinite(values)] % 1 == 0).all() else "number"
 
 
-def has_bins(column: str, held: pa.ChunkedArray[Any]) -> bool:
-    """Whether a column can be put into bins.
+def worth_bins(column: str, held: pa.ChunkedArray[Any]) -> bool:
+    """Whether a column has many values, and can be put into bins.
 
-    >>> has_bins("n", pa.chunked_array([[1.5, None]])), has_bins("n", pa.chunked_array([["a"]]))
+    >>> worth_bins("n", pa.chunked_array([[*range(20)]])), worth_bins("n", pa.chunked_array([[1, 2] * 10]))
     (True, False)
     """
     try:
-        return bool(np.isfinite(values_of(column, held)[0]).any())
+        return len(held.unique()) > _SEVERAL and bool(np.isfinite(values_of(column, held)[0]).any())
     except InputError:
         return False
 
 
 def _read(column: str, held: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
-    """Texts as dates if all begin with one, and otherwise as numbers."""
+    """Texts as dates if all begin with one, and otherwise as numbers; an empty one is missing."""
     import pyarrow.compute as pc  # which takes a tenth of a command that has no bins
 
-    known = held.drop_null()
+    texts = pc.utf8_trim_whitespace(held)
+    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+    known = texts.drop_null()
     try:
         if len(known) and pc.all(pc.match_substring_regex(known, _ISO)).as_py():
-            return pc.utf8_slice_codeunits(held, 0, 10).cast(pa.date32())
-        return pc.utf8_trim_whitespace(held).cast(pa.float64())
+            return pc.utf8_slice_codeunits(texts, 0, 10).cast(pa.date32())
+        return texts.cast(pa.float64())
     except pa.ArrowInvalid:
-        odd = next(text for text in known.to_pylist() if number_of(str(text)) is None)
-        raise _no_bins(column, f"text such as {odd!r}") from None
+        odd = next((text for text in known.to_pylist() if not _is_value(text)), None)
+        raise _no_bins(column, "both numbers and dates" if odd is None else f"text such as {odd!r}") from None
+
+
+def _is_value(text: str) -> bool:
+    """Whether a text begins with a date or is a number, of which Python knows more spellings than others: 1_000."""
+    try:
+        date.fromisoformat(text[:10])
+    except ValueError:
+        return number_of(text) is not None and text.isascii() and "_" not in text
+    return True
 
 
 def _no_bins(column: str, what: str) -> InputError:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from fewlabels.arrow import missing_in, numbers_of
-from fewlabels.bins import Bins, bins_from, values_of
+from fewlabels.bins import Bins, bins_from, count_of, values_of
 from fewlabels.checks import number_of, of_kind, whole_number
 from fewlabels.errors import Argument, InputError
 from fewlabels.pool import NO_ANSWER, Pool
@@ -258,7 +258,7 @@ def by_column(pool: Pool, column: str, bins: int | Iterable[object] | Bins | Non
     values = of_kind(pool, Pool, "The 'pool' of by_column()").column(column)
     read_in = None if pool.reserve is None else pool.reserve.bins.get(column)
     if read_in is not None:
-        return _in_the_tables_bins(pool, Bins.from_json(column, read_in), bins)
+        return _in_the_tables_bins(pool, Bins.from_json(column, read_in), bins, read_in.get("count"))
     if bins is not None:
         held, kind = values_of(column, values)
         chosen = bins if isinstance(bins, Bins) else bins_from(column, bins, held, kind)
@@ -285,13 +285,20 @@ def _in_bins(pool: Pool, bins: Bins, place: NDArray[np.int32], missing: NDArray[
     return Partition(names, np.where(missing, len(bins.names), place).astype(np.int32), recipe, pool.count)
 
 
-def _in_the_tables_bins(pool: Pool, read_in: Bins, wanted: int | Iterable[object] | Bins | None) -> Partition:
-    """The bins in which a column of a table was read. Of the values themselves nothing is known, so none other are."""
+def _in_the_tables_bins(
+    pool: Pool, read_in: Bins, wanted: int | Iterable[object] | Bins | None, asked: int | None
+) -> Partition:
+    """The bins in which a column of a table was read. Of the values themselves nothing is known, so none other are.
+
+    So many were asked for when it was read; there may be fewer, where many values are equal.
+    """
     known = len(read_in.names)
-    same = wanted in (None, known, str(known), read_in) or (
-        not isinstance(wanted, (int, Bins, type(None)))
-        and bins_from(read_in.column, wanted, np.empty(0), read_in.kind).edges == read_in.edges
-    )
+    if wanted is None or isinstance(wanted, Bins):
+        same = wanted in (None, read_in)
+    elif (count := count_of(wanted)) is not None:
+        same = count in (known, asked)
+    else:
+        same = bins_from(read_in.column, wanted, np.empty(0), read_in.kind).edges == read_in.edges
     if not same:
         begin = ", ".join(map(read_in.written, read_in.edges))
         raise InputError(

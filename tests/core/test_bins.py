@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import date
+from datetime import date, datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fewlabels as fl
-from fewlabels.bins import Bins, bins_from, values_of
+from fewlabels.bins import Bins, bins_from, values_of, worth_bins
 from fewlabels.errors import InputError
 from fewlabels.named import groups_from
 from fewlabels.partition import partition_from_recipe
@@ -34,6 +34,16 @@ def test_bins_of_distinct_numbers_are_even(values: list[float], count: int) -> N
     assert np.abs(sizes / len(known) - 1 / count).max() <= 0.2 / count + 1 / len(known)
 
 
+@given(st.lists(st.integers(-2, 5), min_size=1, max_size=60), st.integers(2, 6), st.sampled_from(["whole", "date"]))
+@law(100)
+def test_no_bin_is_empty_whatever_is_equal(values: list[int], count: int, kind: Any) -> None:
+    known = np.array([0] * 30 + values, dtype=float)
+    bins = bins_from("x", count, known, kind)
+    assert 1 <= len(bins.names) <= count
+    assert np.bincount(bins.of(known), minlength=len(bins.names)).min() > 0
+    assert (len(bins.names) == 1) == (len(np.unique(known)) == 1)
+
+
 @pytest.mark.parametrize(
     ("values", "bins", "names"),
     [
@@ -43,7 +53,12 @@ def test_bins_of_distinct_numbers_are_even(values: list[float], count: int) -> N
         (np.geomspace(1, 1e6, 400), 3, ("v under 100", "v 100 to under 10000", "v 10000 or more")),
         (np.arange(18, 78), [40, 41, 60], ("v under 40", "v 40", "v 41–59", "v 60 or more")),
         (np.arange(18, 78), [40.5], ("v under 40.5", "v 40.5 or more")),
+        ([0] * 60 + list(range(1, 41)), 2, ("v under 1", "v 1 or more")),  # the lowest value is a bin
         ([7] * 6, 3, ("any v",)),
+        ([7] * 6, 2, ("any v",)),
+        (np.arange(18, 78), "40/", ("v under 40", "v 40 or more")),  # 40 alone would be so many bins
+        (["2024-01-01"] * 10 + ["9999-12-31"] * 10, 2, ("v before 9999-12-31", "v from 9999-12-31")),
+        (2**60 + 10**6 * np.arange(40), 2, ("v under 1152921504630000128", "v 1152921504630000128 or more")),
         (
             [date(2026, month, day) for month in range(1, 13) for day in (2, 15, 28)] * 2,
             4,
@@ -93,11 +108,45 @@ def test_a_column_whose_name_ends_like_bins_is_itself() -> None:
         ([1, 2], "9/3", "Name where they begin, ascending"),
         (["2024-01-01", "2024-02-01"], "x/y", "'x' is not a date"),
         ([True, False], "2", "holds bool"),
+        (["1_000", "2"], "2", "holds text such as '1_000'"),  # Python reads it, and others do not
+        (["١٢", "2"], "2", "holds text such as '١٢'"),
+        (["2024-01-01", "soon"], "2", "holds text such as 'soon'"),
+        (["2024-01-01", "2024-02-30"], "2", "holds text such as '2024-02-30'"),
+        (["2024-01-01", "7"], "2", "holds both numbers and dates"),
     ],
 )
 def test_what_has_no_bins_is_refused(values: Any, bins: str, why: str) -> None:
     with pytest.raises(InputError, match=why):
         groups_from(f"column:v:{bins}", _pool("v", values))
+
+
+@pytest.mark.parametrize("bins", [3.0, 1, date(2024, 1, 1), True])
+def test_what_says_neither_how_many_nor_where_is_refused(bins: Any) -> None:
+    with pytest.raises(InputError, match="must be a whole number of at least 2"):
+        fl.by_column(_pool("v", [1, 2]), "v", bins)
+
+
+@pytest.mark.parametrize(
+    ("values", "worth"),
+    [
+        ([2**60 + n for n in range(20)], True),
+        (pa.array([2**63 + n for n in range(20)], pa.uint64()), True),
+        ([f"{n}_0" for n in range(20)], False),
+        ([f"text {n}" for n in range(20)], False),
+        (pa.array([f"{n}" for n in range(20)], pa.string_view()), True),
+        ([1, 2] * 10, False),
+        ([None] * 20, False),
+    ],
+)
+def test_bins_are_proposed_where_they_can_be_made(values: Any, worth: bool) -> None:
+    assert worth_bins("v", pa.chunked_array([values])) is worth
+
+
+def test_a_time_with_a_zone_has_the_day_of_utc() -> None:
+    late = datetime(2024, 1, 1, 22, tzinfo=timezone(timedelta(hours=-3)))
+    for zone in ("UTC", "America/New_York"):
+        held = pa.chunked_array([pa.array([late], pa.timestamp("us", zone))])
+        assert values_of("v", held)[0].tolist() == [19_724]
 
 
 def test_numbers_that_are_not_finite_have_no_bin() -> None:

@@ -139,6 +139,19 @@ def test_numbers_in_bins(make: Make) -> None:
         assert found == Counter((row.predicted, place[row.id]) for row in rows)
 
 
+def test_what_is_no_number_and_no_date_has_no_bin(make: Make) -> None:
+    days = ["2023-12-31", "2024-01-01 00:00", " 2025-01-01", "", "soon", None]
+    rows = [Row(f"i{n}", "a", (0.2, math.nan, 0.9)[n % 3], day) for n, day in enumerate(days)]
+    bins = {
+        "confidence": {"edges": [0.5], "kind": "number", "count": 2},
+        "region": {"edges": [19_723], "kind": "date"},
+    }
+    with make(rows) as table:
+        found = table.lookup(Columns("id", "predicted", keep=(*bins,), bins=bins), [row.id for row in rows])
+    assert found["keep.region"].to_pylist() == ["0", "1", "1", None, None, None]
+    assert found["keep.confidence"].to_pylist() == ["0", None, "1"] * 2
+
+
 def test_numbers_in_steps(make: Make) -> None:
     rows = many(600)
     with make(rows) as table:

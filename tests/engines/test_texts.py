@@ -26,9 +26,17 @@ FIELDS: list[pa.Field] = [
     pa.field("50% off", pa.float64()),
     pa.field("other", pa.float32()),
     pa.field("text", pa.string()),
+    pa.field("sent", pa.timestamp("us", "UTC")),
+    pa.field("day", pa.date32()),
 ]
 SCHEMA = pa.schema(FIELDS)
-BINS = {"new user": {"edges": [19_723], "kind": "date"}, "50% off": {"edges": [-1.5, 20], "kind": "number"}}
+BINS = {
+    "sent": {"edges": [19_723], "kind": "date"},
+    "day": {"edges": [19_723], "kind": "date"},
+    "text": {"edges": [19_723], "kind": "date"},
+    "other": {"edges": [-1.5, 20], "kind": "number"},
+    "50% off": {"edges": [7], "kind": "whole", "count": 4},
+}
 SUMMARY = pa.table(
     {
         "predicted": ["it's a \\ cat", "dog"],
@@ -62,7 +70,7 @@ def written(dialect: str) -> str:
         "spread of numbers": texts.spread("50% off"),
         "different values": texts.different("text", 22),
         "steps": Texts(dialect, texts.source, replace(COLUMNS, steps=(("50% off", -1.5, 0.5),)), SCHEMA).summary(),
-        "bins": Texts(dialect, texts.source, replace(COLUMNS, bins=BINS), SCHEMA).summary(),
+        "bins": Texts(dialect, texts.source, replace(COLUMNS, keep=(*BINS,), bins=BINS), SCHEMA).summary(),
         "values": texts.values("50% off", 7, "8000000000000"),
         "sample": texts.sample(7, "8000000000000"),
     }

@@ -222,6 +222,13 @@ def test_the_index_of_a_pandas_frame_has_the_ids_if_it_tells_rows_apart(frame, i
     assert read_pool(frame).ids.to_pylist() == ids
 
 
+def test_numbers_of_rows_are_no_column_even_if_they_have_a_name():
+    frame = pd.DataFrame({"predicted": ["a", "b"]})
+    assert read_pool(frame.rename_axis("row")).columns is None
+    regions = read_pool(frame.set_axis(["north", "north"]).rename_axis("region"))
+    assert regions.columns.column_names == ["region"]
+
+
 @pytest.mark.parametrize("rows", [1, 2])
 def test_reading_leaves_the_callers_arrays_alone(rows):
     scores = np.array([[2.0, 1.0], [0.0, 4.0]])[:rows]

@@ -59,7 +59,6 @@ Examples:
   fewlabels new audit.db postgresql://me@host/ml --table predictions
 """
 _MANY = 20  # from so many groups on, it is said that most of them are too small
-_SMALL = 5  # a group with fewer items is too small to look for
 _ANCHOR = (
     "Share of labels drawn at random from all items.  [default: 0.1, or 0.2 to 0.8 to estimate; 0 with --policy and "
     "for several models]"
@@ -256,21 +255,22 @@ def _changed_by(task: Task) -> str:
 
 def _small(groups: Partition, task: Task) -> str:
     """Warn about groups that are too small, if the task looks for groups or most are; empty if none are."""
+    from fewlabels.tasks.backing import FEW
     from fewlabels.wording import counted
 
-    tiny, filled = int(((groups.sizes > 0) & (groups.sizes < _SMALL)).sum()), int((groups.sizes > 0).sum())
+    tiny, filled = int(((groups.sizes > 0) & (groups.sizes < FEW)).sum()), int((groups.sizes > 0).sum())
     if filled > _MANY and 2 * tiny > filled:
         return (
-            f"{tiny:,} of {counted(filled, 'group')} have fewer than {_SMALL} items. A label of one group says little "
+            f"{tiny:,} of {counted(filled, 'group')} have fewer than {FEW} items. A label of one group says little "
             "about another, so most of them will have no number of their own. A column with fewer values makes groups "
             "that can be compared; --groups whole takes all items together."
         )
-    small = [(name, n) for name, n in zip(groups.names, groups.sizes.tolist(), strict=True) if 0 < n < _SMALL]
+    small = [(name, n) for name, n in zip(groups.names, groups.sizes.tolist(), strict=True) if 0 < n < FEW]
     if not small or task.sought is None:
         return ""
     which = ", ".join(f"{name!r} ({n})" for name, n in small[:5]) + (" and more" if len(small) > 5 else "")
     return (
-        f"{counted(len(small), 'group')} with fewer than {_SMALL} items: {which}. A group this small can look "
+        f"{counted(len(small), 'group')} with fewer than {FEW} items: {which}. A group this small can look "
         "good or bad by chance. If these are typos, correct the file; or join small groups with --groups map:FILE."
     )
 

@@ -42,11 +42,13 @@ class Columns:
         text, from 0 to 11; with the width 0 the number itself.
     bins
         Columns of `keep` that are put into bins: their edges, ascending, and whether they are of the kind "date", in
-        which they count days since 1970-01-01. The value is the number of edges that are not above, as text.
+        which they count days since 1970-01-01. The value is the number of edges that are not above, as text. "count" is
+        how many bins were asked for, which may be more than there are.
     gaps
         Whether a prediction may be missing: this model did not answer that item. It is null, and its confidence too.
     spelt
-        How confidences that are text are written: with "," for decimal commas, with "%" for percent signs, or both.
+        How numbers that are text are written: with "," for decimal commas, and with "%" if the confidences have percent
+        signs.
 
     A table of several models has a summary for each: `Columns(id, "a", "a_confidence", gaps=True)`. Their answers
     together are one more: `Columns(id, "a", keep=("b", "c"), carried=("a_confidence", ...), gaps=True)`.

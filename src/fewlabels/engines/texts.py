@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from fewlabels.engines.columns import STEPS
@@ -40,7 +40,11 @@ _REFUSED = {
     "mysql": "its texts ignore case",
     "sqlite": "it has no MD5",
 }
-_OWN_TABLES = ("postgres", "redshift", "snowflake")  # they have no ISNAN, and need none: NaN is their largest number
+_OWN_TABLES = (
+    "postgres",
+    "redshift",
+    "snowflake",
+)  # they have no ISNAN: NaN is their largest number, and equal to itself
 _WHOLE = 2**53
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 _NAME = re.compile(r'"(?:[^"]|"")+"|`[^`]+`|[^."`]+')
@@ -176,10 +180,14 @@ class Texts:
         return self.written(f"SELECT *, {key} AS fl_key FROM {self.source} WHERE {key} < {literal(limit)}")
 
     def values(self, name: str, seed: int, limit: str) -> str:
-        """A column of the rows whose key is below a limit: as a number, or as text if it is something else."""
+        """A column of the rows whose key is below a limit: numbers, times with a zone, and all else as text."""
         key = f"MD5({literal(f'{int(seed)}|')} || {self._text(self.columns.id)})"
         kind = self.schema.field(name).type
-        value = self._number(name) if pa.types.is_integer(kind) or is_fraction(kind) else self._varchar(quoted(name))
+        value = quoted(name)
+        if pa.types.is_integer(kind) or is_fraction(kind):
+            value = self._number(name)
+        elif not _has_zone(kind):
+            value = _with_points(self._varchar(value), self.columns.spelt)
         return self.written(f"SELECT {value} AS fl_value FROM {self.source} WHERE {key} < {literal(limit)}")
 
     def spread(self, name: str) -> str:
@@ -250,15 +258,18 @@ class Texts:
         """A column as a number; NULL where it is none."""
         kind, column = self.schema.field(name).type, quoted(name)
         if is_text(kind):
+            spelt = self.columns.spelt if name == self.columns.confidence else self.columns.spelt.replace("%", "")
             # Without TRIM, DuckDB moves the cast into its reader of CSV, which fails where it cannot be done.
-            return _of_text(f"TRIM({column})", self.columns.spelt)
-        number = f"CAST({column} AS DOUBLE)"
-        if self.dialect in _OWN_TABLES or not pa.types.is_floating(kind):
+            number = _of_text(f"NULLIF(TRIM({column}), '')", spelt)
+        else:
+            number = f"CAST({column} AS DOUBLE)"
+        if self.dialect in _OWN_TABLES or not (is_text(kind) or pa.types.is_floating(kind)):
             return number
         # The statistics in a Parquet file leave NaN out, and engines that read such files (DuckDB: its issue 25521) may
-        # believe from them that every value lies between 0 and 1. They do not use them for ISNAN. What a driver gives
-        # as floats may be decimals in the table, of which ClickHouse has no ISNAN.
-        return f"CASE WHEN ISNAN({number}) THEN NULL ELSE {number} END"
+        # believe from them that every value lies between 0 and 1. DuckDB 2.0 believes them for ISNAN and = too, where
+        # nothing is missing. What a driver gives as floats may be decimals, of which ClickHouse has no ISNAN.
+        same = f"{number} IS NOT DISTINCT FROM CAST('NaN' AS DOUBLE)"
+        return f"CASE WHEN {same if self.dialect == 'duckdb' else f'ISNAN({number})'} THEN NULL ELSE {number} END"
 
     def _fraction(self, name: str) -> str:
         """A column of numbers that have to be whole. NaN is a missing one, as in memory, where engines can tell."""
@@ -310,7 +321,8 @@ class Texts:
         """A column as text, in the same words as `read_pool`: 7.0 is "7", true is "True"."""
         kind, column = self.schema.field(name).type, quoted(name)
         if name in self.columns.bins:
-            return self._varchar(self._bin_of(name, **self.columns.bins[name]))
+            bins = self.columns.bins[name]
+            return self._varchar(self._bin_of(name, bins["edges"], bins["kind"]))
         if name in self.columns.stepped:
             low, width = self.columns.stepped[name]
             number = self._number(name)
@@ -328,14 +340,28 @@ class Texts:
         return f"CAST({value} AS VARCHAR)" + (' COLLATE "C"' if self.dialect == "postgres" else "")
 
     def _bin_of(self, name: str, edges: Sequence[float], kind: str) -> str:
-        """The number of edges that are not above a value. Dates are compared as text, which begins with the day."""
-        if kind == "date":
-            value = f"SUBSTR({self._varchar(quoted(name))}, 1, 10)"
-            ends = [literal((date(1970, 1, 1) + timedelta(days=edge)).isoformat()) for edge in edges]
-        else:
-            value, ends = self._number(name), [repr(edge) for edge in edges]
+        """The number of edges that are not above a value; NULL where it is no number, or no date.
+
+        Dates are compared as text, which begins with the day; that of a time with a zone depends on the session.
+        """
+        column, field = quoted(name), self.schema.field(name).type
+        days = [str(np.datetime64(int(edge), "D")) for edge in edges]
+        value, ends, unless = self._number(name), [repr(edge) for edge in edges], ""
+        if self.dialect in _OWN_TABLES:
+            value = f"NULLIF({value}, CAST('NaN' AS DOUBLE))"
+        if kind == "date" and _has_zone(field):
+            value, ends = column, [self._midnight(day) for day in days]
+        elif kind == "date":
+            value = f"SUBSTR({self._varchar(f'TRIM({column})' if is_text(field) else column)}, 1, 10)"
+            ends, unless = [literal(day) for day in days], f" OR NOT {value} LIKE '____-__-__'"
         below = " ".join(f"WHEN {value} < {end} THEN {place}" for place, end in enumerate(ends))
-        return f"CASE WHEN {value} IS NULL THEN NULL {below} ELSE {len(edges)} END"
+        return f"CASE WHEN {value} IS NULL{unless} THEN NULL {below} ELSE {len(edges)} END"
+
+    def _midnight(self, day: str) -> str:
+        """When a day begins in UTC."""
+        if self.dialect == "clickhouse":
+            return f"toDateTime64({literal(day)}, 0, 'UTC')"
+        return f"CAST({literal(f'{day} 00:00:00+00:00')} AS TIMESTAMPTZ)"
 
 
 def coded(columns: Columns, place: int, value: str | None) -> str:
@@ -408,9 +434,16 @@ def translated(text: str, dialect: str) -> str:
 def _of_text(text: str, spelt: str) -> str:
     """A text as a number; NULL where it is none, or lacks the percent sign that others have."""
     plain = f"TRIM(SUBSTR({text}, 1, LENGTH({text}) - 1))" if "%" in spelt else text
-    plain = f"REPLACE({plain}, ',', '.')" if "," in spelt else plain
-    number = f"TRY_CAST({plain} AS DOUBLE)"
+    number = f"TRY_CAST({_with_points(plain, spelt)} AS DOUBLE)"
     return f"CASE WHEN RIGHT({text}, 1) = '%' THEN {number} / 100 END" if "%" in spelt else number
+
+
+def _with_points(text: str, spelt: str) -> str:
+    return f"REPLACE({text}, ',', '.')" if "," in spelt else text
+
+
+def _has_zone(kind: pa.DataType) -> bool:
+    return isinstance(kind, pa.TimestampType) and kind.tz is not None
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -95,12 +95,13 @@ def _is_pandas(source: object) -> bool:
 def _from_frame(frame: Any) -> Source:
     library = type(frame).__module__.partition(".")[0]
     name = {"pyarrow": "an Arrow table", "pandas": "a pandas frame", "polars": "a Polars frame"}.get(library, "a frame")
+    index = _index_of(frame) if library == "pandas" else None
     try:
-        # A range of numbers would not become a column by itself.
-        table = pa.Table.from_pandas(frame, preserve_index=True) if library == "pandas" else pa.table(frame)
+        # A range of numbers becomes a column only if it is told to, named or not.
+        keep = None if index is None else True
+        table = pa.Table.from_pandas(frame, preserve_index=keep) if library == "pandas" else pa.table(frame)
     except (*ARROW_ERRORS, ValueError, OverflowError) as error:
         raise InputError(f"{name} cannot be read: {error}. Give every column one type and a name of its own.") from None
-    index = _index_of(frame) if library == "pandas" else None
     # An unnamed index that is only a row number is not a column of the user's.
     if index is None or index in frame.columns:
         return table_source(name, table.select([c for c in table.column_names if not c.startswith("__index_level_")]))

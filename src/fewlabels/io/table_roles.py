@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from fewlabels.bins import bins_from, column_and_bins, values_of
+from fewlabels.bins import bins_from, column_and_bins, count_of, values_of
 from fewlabels.checks import whole_number
 from fewlabels.errors import Argument, InputError
 from fewlabels.evidence import MOST_WORDS
@@ -114,8 +114,7 @@ def columns_from(source: Source, roles: Roles, keep: Sequence[str]) -> Columns:
             Argument(role),
             ".",
         )
-    comma, percent = source.untyped and source.comma, source.untyped and roles.confidence in source.percent
-    spelt = "," * comma + "%" * percent if roles.confidence is not None else ""
+    spelt = "," * source.comma + "%" * (roles.confidence in source.percent) if source.untyped else ""
     return Columns(roles.id, roles.predicted, roles.confidence, keep=tuple(dict.fromkeys(keep)), spelt=spelt)
 
 
@@ -125,7 +124,8 @@ def with_bins(table: RemoteTable, columns: Columns, wanted: Mapping[str, str], s
     for name, text in wanted.items():
         if text:
             values, kind = values_of(name, table.values(replace(columns, keep=()), name, seed, _SAMPLED).column(0))
-            found[name] = bins_from(name, text, values, kind).to_json()
+            count = count_of(text)
+            found[name] = bins_from(name, text, values, kind).to_json() | ({"count": count} if count else {})
     return replace(columns, bins=found)
 
 

@@ -99,7 +99,9 @@ class Supply:
         Without any columns to fetch, the items are still compared with the table, where nothing else tells that it has
         changed.
         """
-        here = pool.columns.column_names if pool.columns is not None else []
+        assert pool.reserve is not None
+        coded = {*pool.reserve.bins, *pool.reserve.steps}  # the pool has the place of a value there, not the value
+        here = {*(pool.columns.column_names if pool.columns is not None else [])} - coded
         fetched = [name for name in names if name not in here]
         ids = texts_at(pool.ids, np.array(rows, dtype=np.int64))
         with self._lock:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fewlabels.understanding.options import ReadOptions
 
 MOST_NAMES = 30  # classes that are listed; there may be thousands
-_MANY, _SEVERAL = 30, 8  # more groups are too many to read; a column with more values than that has bins
+_MANY = 30  # more groups are too many to read
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,15 +129,15 @@ def in_bins(groups: Partition, pool: Pool) -> str:
     >>> in_bins(fl.by_column(pool, "age"), pool)
     "60 groups are many. Put the column 'age' into bins: --groups column:age:4"
     """
-    from fewlabels.bins import has_bins
+    from fewlabels.bins import USUAL, worth_bins
     from fewlabels.wording import counted
 
     if len(groups) <= _MANY:
         return ""
     for part in groups.recipe.get("of", [groups.recipe]):
         values = pool.column(part["column"]) if part["by"] == "column" and "bins" not in part else None
-        if values is not None and len(values.unique()) > _SEVERAL and has_bins(part["column"], values):
-            how = shlex.quote(f"column:{part['column']}:4")
+        if values is not None and worth_bins(part["column"], values):
+            how = shlex.quote(f"column:{part['column']}:{USUAL}")
             return (
                 f"{counted(len(groups), 'group')} is a lot. Put the column {part['column']!r} into bins: --groups {how}"
             )

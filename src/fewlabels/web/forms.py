@@ -93,7 +93,6 @@ _OTHER_NAMES |= {"in_sentences": "any_spelling"}
 _OTHER_NAMES |= {"highest": "lowest", "stop_width": "overall", "only": "groups"}
 _OPTION = re.compile(r"--([a-z][a-z-]*)(?:[ =]([A-Z][A-Z,]*\b|'[^']*'|\"[^\"]*\"))?")
 _MOST_GROUPS = 1_000  # values of a column that is offered for groups
-_SEVERAL, _BINS = 8, 4  # with more values than that, numbers are offered in so many bins
 
 
 class WrongFieldError(Exception):
@@ -270,7 +269,7 @@ def groups_offered(pool: Pool, columns: Collection[str]) -> dict[str, str]:
     """The ways of grouping that make sense for a pool, with their words; `columns` are those of its files."""
     import pyarrow.compute as pc
 
-    from fewlabels.bins import has_bins
+    from fewlabels.bins import USUAL, worth_bins
 
     offered = {"predicted": "by predicted class", "whole": "all items together"}
     if pool.models:
@@ -288,8 +287,8 @@ def groups_offered(pool: Pool, columns: Collection[str]) -> dict[str, str]:
             continue
         if 2 <= values <= min(_MOST_GROUPS, len(pool) // 2):
             offered[f"column:{name}"] = f"by {name} ({counted(values, 'group')})"
-        if values > _SEVERAL and has_bins(name, table.column(name)):  # type: ignore[union-attr]
-            offered[f"column:{name}:{_BINS}"] = f"by {name}, in {_BINS} bins"
+        if worth_bins(name, table.column(name)):  # type: ignore[union-attr]
+            offered[f"column:{name}:{USUAL}"] = f"by {name}, in {USUAL} bins"
     return offered
 
 

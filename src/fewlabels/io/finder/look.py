@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from fewlabels.errors import InputError
 from fewlabels.io.columns import as_text, can_keep, is_number, is_vector, looks_numeric, spelt
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from fewlabels.io.source import Source
 
 _ROWS = 300  # looked at to find out what a column contains
+_MANY_ROWS = 20_000  # in which classes repeat, even thousands of them
 _LONGEST_CODE = 40
 _NEARLY_ALL = 0.98  # of the values differ: a column of ids in which some rows are twice
 _APART = 0.9  # of the values differ: no classes
@@ -287,11 +289,16 @@ class Look:
         return [name for name in many if self._text(name) >= _LONG or self._hardly_repeats(name)]
 
     def _hardly_repeats(self, name: str) -> bool:
-        """Whether nearly every row has a value of its own: classes repeat in a long file, even a thousand of them."""
+        """Whether nearly every row has a value of its own: classes repeat in a long file."""
         head = [value for value in self.head([name])[name] if isinstance(value, str) and value]
         if len(head) < _ROWS or len(set(head)) < _APART * len(head):
             return False  # a short file may show each of its classes once
-        values = self.source.table([name])[name].drop_null()
+        chunks: list[pa.Array[Any]] = []
+        for batch in self.source.batches([name], _MANY_ROWS):
+            chunks.append(batch.column(0))
+            if sum(map(len, chunks)) >= _MANY_ROWS:
+                break
+        values = pa.chunked_array(chunks).drop_null()
         return len(values.unique()) > _APART * len(values)
 
     def _text(self, name: str) -> float:
