@@ -222,7 +222,7 @@ def test_who_still_has_a_removed_assessment_open_cannot_touch_the_next_one_of_it
             lambda a: a.log(),
         ]
         for audit in (stale, unread):
-            for call in (*calls, lambda a: a.history()):
+            for call in (*calls, lambda a: a.log(), lambda a: a.history()):
                 with pytest.raises(GoneError, match=r"'x' was removed and begun again .* Nothing was changed. Load it"):
                     call(audit)
         with pytest.raises(GoneError, match="begun again"):

@@ -68,6 +68,11 @@ class Labelling:
         return self._journal.subject.name
 
     @property
+    def is_gone(self) -> bool:
+        """Whether a call has found that the assessment was removed, or is another one by now: load it again."""
+        return self._journal.is_gone
+
+    @property
     def spec(self) -> Spec:
         """The definition: task, prior, policy and the rest."""
         return self._journal.subject.spec
