@@ -76,7 +76,7 @@ class Assessment(Labelling):
     def __repr__(self) -> str:
         # A debugger shows it at any time: it says what was read last, and reads nothing.
         ledger = self._journal.ledger
-        read = f", {ledger.labelled:,} labels, {int(ledger.pending.sum()):,} pending" if ledger.seen else ""
+        read = f", {ledger.labelled:,} labels, {int(ledger.pending.sum()):,} pending" if ledger.events else ""
         closed = ", closed" if self._journal.store.database.is_closed else ""
         return f"<Assessment {self.name!r}: {self.spec.task!r} of {len(self.groups):,} groups{read}{closed}>"
 

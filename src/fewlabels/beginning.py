@@ -160,12 +160,12 @@ def create(
         spec = replace(spec, anchor=share)
     check_saved(spec)
     store = address if isinstance(address, Store) else Store(address)
-    store.create(name, spec.to_json(), pool)
+    record = store.create(name, spec.to_json(), pool)
     if pool.reserve is not None:
         # Another assessment of the same table may have named more items: positions are those of the stored pool.
         pool = _linked(store.pool(pool.fingerprint), pool)
         groups = None
-    return Assessment(Journal(store, Subject(store, name, spec, pool, groups)), shared=store is address)
+    return Assessment(Journal(store, Subject(store, record, spec, pool, groups)), shared=store is address)
 
 
 def _linked(stored: Pool, given: Pool) -> Pool:
@@ -209,7 +209,7 @@ def load(address: str | os.PathLike[str] | Store, name: str | None = None, *, po
         )
     if pool is not None:
         stored = _linked(stored, pool)
-    subject = Subject(store, name, Spec.from_json(record.spec), stored)
+    subject = Subject(store, record, Spec.from_json(record.spec), stored)
     return Assessment(Journal(store, subject), shared=store is address)
 
 

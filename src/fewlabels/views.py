@@ -85,7 +85,7 @@ class Views:
     >>> from fewlabels.labelling.subject import Subject
     >>> store, pool = fl.Store(None), fl.read_pool([[0.9, 0.1], [0.2, 0.8]], classes=["cat", "dog"])
     >>> audit = fl.create(store, "pets", pool, prior=fl.Uniform())
-    >>> journal = Journal(store, Subject(store, "pets", audit.spec, pool))
+    >>> journal = Journal(store, Subject(store, store.open("pets"), audit.spec, pool))
     >>> _ = audit.tell({"0": "cat"}, adopt=True)
     >>> Views(journal, Beliefs(journal)).view(None, None).belief.counts
     array([[1., 0.],

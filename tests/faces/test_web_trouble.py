@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import socket
 import threading
 import time
@@ -15,8 +16,9 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.errors import LabelError
+from fewlabels.store import Store
 from fewlabels.web import connections, create_app
-from tests.support.web import PNG_FILE, bearer, client_of, make_site
+from tests.support.web import PNG_FILE, bearer, client_of, make_site, pool_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -220,3 +222,53 @@ def test_ranges_are_not_served_so_that_thousands_of_them_cost_nothing(tmp_path: 
             answer = client.get(path, headers=bearer(site.ann) | many)
             assert answer.status_code == 200
             assert "multipart" not in answer.headers["content-type"]
+
+
+# --- an assessment that is removed and begun again while the server runs
+
+
+def test_an_assessment_that_was_begun_again_is_opened_anew(tmp_path: Path) -> None:
+    site = make_site(tmp_path / "audit.db", pool_of_texts(classes=2))
+    other = fl.read_pool({"id": [f"item-{i:03}" for i in range(60)], "predicted": ["u", "v"] * 30, "text": ["t"] * 60})
+    fl.create(site.store, "beside", pool_of_texts(classes=2))
+    one, ann = ONE, bearer(site.ann)
+    with client_of(site) as client, Store(tmp_path / "audit.db") as elsewhere:
+        beside = client.post("/api/v1/assessments/beside/ask", json={}, headers=ann).json()["requests"][0]["id"]
+        assert client.post(f"{one}/ask", json={}, headers=ann).json()["requests"][0]["id"] == beside
+        page = client.get("/label/audit", headers=ann).text
+        (pool,) = re.findall(r'data-pool="(\w+)"', page)
+        elsewhere.remove("audit")
+        assert client.post(f"{one}/ask", json={}, headers=ann).status_code == 503
+        assert client.post(f"{one}/ask", json={}, headers=ann).status_code == 404
+        fl.create(elsewhere, "audit", other, prior=fl.Uniform())
+        assert client.get(f"{one}/classes", headers=ann).json()["classes"] == ["u", "v"]
+        elsewhere.remove("audit")
+        fl.create(elsewhere, "audit", pool_of_texts(classes=3), prior=fl.Uniform())
+        answer = {"labels": [{"id": beside, "label": "class 1"}], "key": "key-00001"}
+        seen = [client.post(f"{one}/tell", json=answer, headers=ann | {"x-pool": pool}) for _ in range(2)]
+        assert [each.status_code for each in seen] == [503, 409]  # a page sends it again, and then keeps it apart
+        assert "begun again with other items since this page was opened" in seen[1].json()["error"]["message"]
+        # Somebody who has that item of the new one by now cannot mix them up either.
+        have = client.post(f"{one}/ask", json={"n": 60}, headers=ann).json()["requests"]
+        assert beside in {item["id"] for item in have}
+        for verb, body in {"tell": answer, "skip": {"ids": [beside], "reason": "?"}, "ask": {}}.items():
+            assert client.post(f"{one}/{verb}", json=body, headers=ann | {"x-pool": pool}).status_code == 409
+        form = {"id": beside, "answer": "class 1", "pool": pool}
+        assert client.post("/form/label/audit", data=form, headers=ann).status_code == 409
+        (now,) = re.findall(r'data-pool="(\w+)"', client.get("/label/audit", headers=ann).text)
+        assert client.post(f"{one}/tell", json=answer, headers=ann | {"x-pool": now}).json()["taken"] == 1
+        assert elsewhere.labels("audit") == {beside: "class 1"}
+    site.store.close()
+
+
+def test_results_of_a_removed_assessment_are_not_those_of_the_next_one() -> None:
+    site = make_site(pool=pool_of_texts(classes=2), prior=fl.Uniform())
+    with client_of(site) as client:
+        groups = []
+        for classes in (2, 3):
+            rows = client.get(f"{ONE}/estimates", headers=bearer(site.owner)).json()["rows"]
+            groups.append([row["group"] for row in rows])
+            site.store.remove("audit")
+            fl.create(site.store, "audit", pool_of_texts(classes=classes + 1), prior=fl.Uniform())
+            assert client.get("/guide/audit", headers=bearer(site.owner)).status_code == 503
+        assert groups == [["class 0", "class 1"], ["class 0", "class 1", "class 2"]]

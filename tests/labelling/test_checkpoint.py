@@ -15,7 +15,7 @@ from fewlabels.labelling import checkpoint
 from fewlabels.labelling.checkpoint import catch_up, packed
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.labelling.progress import agreed, answers, by_group, by_person, disputes
-from fewlabels.store import DamagedError, Event, Kind, Mark, Store
+from fewlabels.store import DamagedError, Event, GoneError, Kind, Mark, Store
 from tests.support.annotators import KNOWN, new_audit
 from tests.support.stores import sql
 
@@ -194,6 +194,24 @@ def test_a_checkpoint_that_does_not_fit_is_thrown_away(store_url: str, what: str
     again = fl.load(store, "audit")
     assert (again.labels(), again.pending(), again.seq) == wanted
     assert store.checkpoint("audit") is not None, "and a new one is kept"
+    store.close()
+
+
+@pytest.mark.usefixtures("often")
+def test_the_checkpoint_of_another_assessment_of_the_same_name_is_not_read() -> None:
+    store = Store(None)
+    fl.create(store, "other", KNOWN.pool).ask(20)
+    removed = new_audit(1, store)
+    stale = fl.load(store, "audit")
+    assert removed.events == 20
+    kept = store.checkpoint("audit")
+    assert kept is not None
+    store.remove("audit")
+    work(new_audit(2, store))
+    with pytest.raises(GoneError, match="begun again"):
+        stale.labels()  # it has read nothing yet, and the checkpoint is that of the next one
+    store.keep_checkpoint("audit", *kept)  # by one who was slow to notice
+    assert fl.load(store, "audit").seq == 42
     store.close()
 
 

@@ -43,7 +43,7 @@ def audit(store: fl.Store) -> fl.Assessment:
 
 @pytest.fixture
 def journal(store: fl.Store, audit: fl.Assessment) -> Journal:
-    return Journal(store, Subject(store, "zoo", audit.spec, KNOWN.pool))
+    return Journal(store, Subject(store, store.open("zoo"), audit.spec, KNOWN.pool))
 
 
 def test_an_assessment_is_one_class_of_calls_upon_another_and_no_more() -> None:

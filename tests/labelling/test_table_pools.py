@@ -12,11 +12,13 @@ import pytest
 import fewlabels as fl
 from fewlabels.engines.columns import Columns
 from fewlabels.engines.opening import open_table
-from fewlabels.errors import LabelError, PoolChangedError
+from fewlabels.errors import LabelError, PoolChangedError, StoreError
 from fewlabels.io.tables import read_table
+from fewlabels.labelling.choosing import Chooser
 from fewlabels.labelling.journal import Journal
+from fewlabels.labelling.supply import Supply
 from fewlabels.reserve import keys_of
-from fewlabels.store import Store
+from fewlabels.store import DamagedError, Store, UnsureError
 from tests.support.memory_table import MemoryTable
 
 if TYPE_CHECKING:
@@ -162,6 +164,61 @@ def test_an_answer_is_taken_before_the_table_is_read() -> None:
     taken, batch = audit.tell_and_ask({asked[0]: "ant"}, 200, annotator="ann", key="a")
     assert (taken, len(batch), batch.trouble) == (1, 200, "")
     assert batch.ids[0] == asked[1], "what the person holds comes first"
+
+
+def test_nobody_waits_for_a_table_that_is_away_if_nothing_of_it_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audit = fl.create(tmp_path / "audit.db", "bugs", read_table(MemoryTable(**rows()), COLUMNS, named=60))
+    items = audit.ask(2, annotator="ann").ids
+    other = fl.load(f"sqlite:///{tmp_path / 'audit.db'}?timeout=0.1", "bugs")
+    again = fl.load(tmp_path / "audit.db", "bugs", pool=read_table(MemoryTable(**rows()), COLUMNS, named=60))
+    tries: list[int] = []
+
+    def away(*_: object) -> None:
+        tries.append(other.tell({items[len(tries)]: "ant"}, annotator="ann"))  # while somebody waits for the table
+        raise StoreError("no connection")
+
+    monkeypatch.setattr(MemoryTable, "lookup", away)
+    assert [len(again.ask(1, annotator="bob")) for _ in range(3)] == [1, 1, 1]
+    assert tries == [1], "nobody keeps the log for it, and it is not tried again and again"
+    monkeypatch.undo()
+    for each in (audit, other, again):
+        each.close()
+
+
+def test_what_the_pool_has_is_shown_without_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(None)
+    audit = fl.create(store, "bugs", read_table(MemoryTable(**rows()), COLUMNS, content="place", named=60))
+    asked = {request.id: request.content for request in audit.ask(3, annotator="ann")}
+    again = fl.load(store, "bugs")
+    monkeypatch.setattr(Supply, "table", _away)
+    assert {request.id: request.content for request in again.held("ann")} == asked
+    assert len(again.ask(2, annotator="bob")) == 2
+
+
+def _away(*_: object) -> None:
+    raise StoreError("no connection")
+
+
+@pytest.mark.parametrize("error", [DamagedError("x is damaged"), UnsureError("lost"), StoreError("x is locked")])
+def test_what_is_wrong_with_the_database_is_no_trouble_of_the_table(
+    error: StoreError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audit, _ = begin(named=15)
+    (item,) = audit.ask(1, annotator="ann").ids
+    monkeypatch.setattr(Supply, "table", _away)
+    _, batch = audit.tell_and_ask({item: "ant"}, 100, annotator="ann")
+    assert "no connection" in batch.trouble
+
+    def wrong(*_: object) -> None:
+        raise error
+
+    monkeypatch.undo()
+    monkeypatch.setattr(Chooser, "chosen", wrong)
+    with pytest.raises(StoreError, match=str(error)):
+        audit.tell_and_ask({item: "bee"}, 1, annotator="ann")
+    assert audit.labels() == {item: "bee"}
 
 
 def test_two_assessments_of_one_table_share_what_is_named() -> None:

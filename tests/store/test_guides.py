@@ -95,6 +95,16 @@ def test_an_old_database_has_no_guide_until_one_is_written(shared_store_url: str
     store.close()
 
 
+def test_the_guide_goes_with_an_assessment_that_is_removed(store: Store) -> None:
+    for name in ("mistake", "kept"):
+        store.create(name, SPEC, pool_of(20))
+        Guides(store).write(name, guidelines=f"For {name}.")
+    store.remove("mistake")
+    store.create("mistake", SPEC, pool_of(9))
+    assert Guides(store).versions("mistake") == []
+    assert Guides(store).of("kept").guidelines == "For kept."
+
+
 def test_a_file_that_may_only_be_read_can_be_read(tmp_path: Path) -> None:
     store = Store(tmp_path / "audit.db")
     store.create("one", SPEC, pool_of(20))

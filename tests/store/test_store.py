@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
+import fewlabels as fl
 from fewlabels.errors import InputError, PoolChangedError, StoreError
 from fewlabels.io import read_pool
-from fewlabels.store import Event, Store
+from fewlabels.store import Event, GoneError, Store
 from fewlabels.store import pools as pools_module
 from fewlabels.store.chain import SIZE, Mark
 from fewlabels.store.schema import pool_parts
@@ -197,6 +198,45 @@ def test_an_assessment_is_removed_only_as_long_as_nothing_has_happened(store: St
     with pytest.raises(StoreError, match="no assessment 'gone'"):
         store.remove("gone")
     assert store.verify().ok
+
+
+@pytest.mark.parametrize("same_pool", [False, True])
+def test_who_still_has_a_removed_assessment_open_cannot_touch_the_next_one_of_its_name(
+    store_url: str, same_pool: bool, tmp_path: Path
+) -> None:
+    old, new = (read_pool({"id": ["0", "1", kind], "predicted": ["cat", "dog", "cat"]}) for kind in ("old", "new"))
+    with Store(store_url) as store:
+        fl.create(store, "other", old).tell({"0": "cat"}, adopt=True)  # its pool has labels, and its own log has none
+        stale = fl.create(store, "x", old)
+        unread, still = fl.load(store, "x"), stale.snapshot()
+        assert stale.labels() == {"0": "cat"}
+        store.remove("x")
+        for audit in (stale, unread):
+            with pytest.raises(GoneError, match="no assessment 'x'"):
+                audit.ask(1)
+        again = fl.create(store, "x", old if same_pool else new, overlap=2)
+        calls = [
+            lambda a: a.ask(1),
+            lambda a: a.tell({"1": "cat"}, adopt=True),
+            lambda a: a.labels(),
+            lambda a: a.log(),
+        ]
+        for audit in (stale, unread):
+            for call in (*calls, lambda a: a.log(), lambda a: a.history()):
+                with pytest.raises(GoneError, match=r"'x' was removed and begun again .* Nothing was changed. Load it"):
+                    call(audit)
+        with pytest.raises(GoneError, match="begun again"):
+            still.history()
+        assert store.head("x").seq == 0
+        assert again.tell(dict.fromkeys(again.ask(1, annotator="ann").ids, "dog"), annotator="ann") == 1
+        with pytest.raises(GoneError, match="begun again"):
+            stale.ask(1)
+        assert fl.load(store, "x").seq == 2
+        assert store.verify().ok
+        store.copy(tmp_path / "copy.db")
+        with Store(store.backup(tmp_path / "backup.db")) as kept, Store(tmp_path / "copy.db") as copied:
+            assert store.open("x").first == kept.open("x").first == copied.open("x").first
+            assert fl.load(kept, "x").seq == fl.load(copied, "x").seq == 2
 
 
 @pytest.mark.parametrize("call", [Store.open, Store.events, lambda s, n: s.transaction(n).__enter__()])

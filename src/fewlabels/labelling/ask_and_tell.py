@@ -68,6 +68,11 @@ class Labelling:
         return self._journal.subject.name
 
     @property
+    def is_gone(self) -> bool:
+        """Whether a call has found that the assessment was removed, or is another one by now: load it again."""
+        return self._journal.is_gone
+
+    @property
     def spec(self) -> Spec:
         """The definition: task, prior, policy and the rest."""
         return self._journal.subject.spec
@@ -359,7 +364,8 @@ class Labelling:
         Columns seq, at, kind, item, label, step, annotator, note.
         """
         store = self._journal.store
-        return store.log(self.name, after if last is None else max(after, store.head(self.name).seq - last))
+        with self._journal.reading():  # which sees to it that the log of that name is still this one
+            return store.log(self.name, after if last is None else max(after, store.head(self.name).seq - last))
 
     def history(self) -> list[Event]:
         """What happened to the items of the pool, in this assessment and in all others of the same pool, in order."""

@@ -52,7 +52,7 @@ def catch_up(ledger: Ledger, store: Store, name: str, *, keeps: bool = True) -> 
     >>> ledger.seq, ledger.labelled
     (4, 2)
     """
-    if ledger.seen or not _from_checkpoint(ledger, store, name):
+    if ledger.events or not _from_checkpoint(ledger, store, name):
         ledger.read(store.shared(name, ledger.seen))
     if keeps:
         keep(ledger, store, name)
@@ -67,7 +67,8 @@ def keep(ledger: Ledger, store: Store, name: str) -> None:
 
 def _from_checkpoint(ledger: Ledger, store: Store, name: str) -> bool:
     """Restore a ledger from the checkpoint of a log and what came after it, if there is one that fits."""
-    found = store.checkpoint(name)
+    begins = ledger.seen.get(name)
+    found = store.checkpoint(name, begins and begins.hash)
     if found is None:
         return False
     mark, data = found
@@ -75,7 +76,7 @@ def _from_checkpoint(ledger: Ledger, store: Store, name: str) -> bool:
     if kept is None:
         return False
     about = kept.about
-    seen = {of: Mark(seq, bytes.fromhex(last)) for of, seq, last in about["seen"]}
+    seen = ledger.seen | {of: Mark(seq, bytes.fromhex(last)) for of, seq, last in about["seen"]}
     if seen.get(name, _NOTHING) != mark or any(ledger.drawn.reads(of) != read for of, read in about["reads"].items()):
         return False
     try:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.errors import StoreError
+from fewlabels.errors import PoolChangedError
 from fewlabels.labelling.batch import Batch, Request
 from fewlabels.labelling.drawn import GOLD
+from fewlabels.labelling.supply import TableError
 from fewlabels.policies.anchors import is_anchor
 from fewlabels.store import Event
 
@@ -64,7 +65,7 @@ class Requests:
             taken = self._answers.take(sent)
             try:
                 return taken, self.ask(n, annotator, again=True, slack=slack)
-            except StoreError as error:
+            except (TableError, PoolChangedError) as error:  # and nothing that is wrong with the database
                 return taken, Batch((), str(error))
         items = self._answers.positions(sent)
         if self._chooser.is_slow:
@@ -101,7 +102,7 @@ class Requests:
         times = [event.at for event in page.log.append(new)]
         asked = [
             self._request(page.ledger, item, step, annotator, at, content)
-            for (item, step), at, content in zip(steps.items(), times, self._stock.handed([*steps]), strict=True)
+            for (item, step), at, content in zip(steps.items(), times, self._stock.contents([*steps]), strict=True)
         ]
         return Batch((*held, *asked))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from fewlabels.errors import LabelError
 from fewlabels.labelling.checkpoint import catch_up, keep
 from fewlabels.labelling.twin import twin
-from fewlabels.store import UnsureError
+from fewlabels.store import GoneError, Mark, UnsureError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,7 +50,7 @@ class Journal:
     >>> from fewlabels.labelling.subject import Subject
     >>> store, pool = fl.Store(None), fl.read_pool([[0.9, 0.1], [0.2, 0.8]], classes=["cat", "dog"])
     >>> audit = fl.create(store, "pets", pool)
-    >>> journal = Journal(store, Subject(store, "pets", audit.spec, pool))
+    >>> journal = Journal(store, Subject(store, store.open("pets"), audit.spec, pool))
     >>> _ = audit.tell({"0": "cat"}, adopt=True)
     >>> with journal.reading() as ledger:
     ...     print(ledger.labelled)
@@ -68,6 +68,8 @@ class Journal:
         """The ledger as it was last read. It is for those who hold the lock; others go through `reading`."""
         self.unsure: list[Event] = []
         """Events of which it cannot be said whether they are in the log: the connection was lost."""
+        self.is_gone = False
+        """Whether it was found that the assessment was removed, or is another one by now: it must be loaded again."""
         self._lock = threading.RLock()
         self._sample: tuple[Ledger, int, Sample] | None = None
 
@@ -95,16 +97,26 @@ class Journal:
         """Bring the ledger up to date. If somebody else has named items since, the pool is read again."""
         if self.is_snapshot:
             return
+        with self._noticing():
+            try:
+                catch_up(self.ledger, self.store, self.subject.name)
+            except LabelError:
+                if not self._took_named():
+                    raise
+                catch_up(self.ledger, self.store, self.subject.name)
+
+    @contextmanager
+    def _noticing(self) -> Iterator[None]:
+        """Keep in mind that the assessment is gone, if the store says so."""
         try:
-            catch_up(self.ledger, self.store, self.subject.name)
-        except LabelError:
-            if not self._took_named():
-                raise
-            catch_up(self.ledger, self.store, self.subject.name)
+            yield
+        except GoneError:
+            self.is_gone = True
+            raise
 
     def pool_with(self, ids: Iterable[object]) -> Pool:
         """The pool in which items are looked up. If one is unknown, somebody else may have named it since."""
-        with self._lock:
+        with self._lock, self._noticing():
             if not self.is_snapshot and not self.subject.pool.has(ids).all():
                 self._took_named()
             return self.subject.pool
@@ -112,7 +124,8 @@ class Journal:
     def history(self) -> list[Event]:
         """What happened to the items of the pool, in this assessment and in all others of the same pool, in order."""
         name = self.subject.name
-        events = self.store.shared(name, {})
+        with self._noticing():
+            events = self.store.shared(name, {name: Mark(0, self.subject.record.first)})
         if not self.is_snapshot:
             return events
         seen = {of: mark.seq for of, mark in self.ledger.seen.items()}
@@ -138,8 +151,8 @@ class Journal:
     def writing(self) -> Iterator[Page]:
         """Give the log while nobody else can write to it; the ledger is up to date before and after."""
         assert not self.is_snapshot, "a snapshot is only read"
-        with self._lock:
-            if not self.ledger.seen or self.ledger.grows:
+        with self._lock, self._noticing():
+            if not self.ledger.events or self.ledger.grows:
                 self._catch_up()
             kept, log = self.ledger.seq, None
             try:

@@ -55,14 +55,15 @@ class Ledger:
         overlap: int = 1,
         name: str = "",
         reads: Callable[[str], bool] = lambda _: True,
+        first: bytes | None = None,
     ) -> None:
         self._pool, self._metric, self._cells, self._overlap = pool, metric, cells, overlap
         self.name = name
         self.drawn = Drawn(name, reads)
         """Who drew each item."""
         items, self._asking = pool.rows, cells.asking.group
-        self.seen: dict[str, Mark] = {}
-        """The last event read of each log of the pool, by assessment."""
+        self.seen: dict[str, Mark] = {} if first is None else {name: Mark(0, first)}
+        """The last event read of each log of the pool, by assessment; of its own log also where that begins."""
         self.kept = 0
         """How many events are in the latest checkpoint."""
         self.changes = 0

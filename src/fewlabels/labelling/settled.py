@@ -23,7 +23,7 @@ def settled_labels(store: Store, name: str) -> dict[str, str]:
     >>> import fewlabels as fl
     >>> from fewlabels.store import Event, Store
     >>> store = Store(None)
-    >>> store.create("pets", {}, fl.read_pool({"id": ["a", "b"], "predicted": ["cat", "dog"]}))
+    >>> _ = store.create("pets", {}, fl.read_pool({"id": ["a", "b"], "predicted": ["cat", "dog"]}))
     >>> with store.transaction("pets") as log:
     ...     _ = log.append([Event("request", "a"), Event("label", "a", label="dog")])
     >>> settled_labels(store, "pets")
@@ -31,7 +31,9 @@ def settled_labels(store: Store, name: str) -> dict[str, str]:
     """
     record, metric = store.open(name), Accuracy()
     pool = store.pool(record.fingerprint)
-    ledger = Ledger(pool, metric, metric.cells(pool, whole(pool)), record.spec.get("overlap", 1), name)
+    ledger = Ledger(
+        pool, metric, metric.cells(pool, whole(pool)), record.spec.get("overlap", 1), name, first=record.first
+    )
     catch_up(ledger, store, name, keeps=False)
     items, true = ledger.labels()
     ids = texts_at(pool.ids, items)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from fewlabels.arrow import column_of
-from fewlabels.errors import InputError, PoolChangedError, StoreError
+from fewlabels.errors import InputError, PoolChangedError
 from fewlabels.io.cards import columns_of_card, opened_card
 from fewlabels.recipes import columns_of
 from fewlabels.reserve import RunsLow
@@ -63,22 +63,6 @@ class Stock:
         """What annotators look at, or None, for each of some items."""
         return [next(iter(row.values()), None) for row in self.shown(items)]
 
-    def handed(self, items: Sequence[int]) -> list[Any]:
-        """What annotators look at, or None, for items that are about to be handed out.
-
-        Where they stay in a table, each is compared with it, even if nothing of it is shown; then their names are
-        enough while the table is away.
-        """
-        pool = self._journal.subject.pool
-        if pool.reserve is not None and pool.content is None and len(items):
-            try:
-                self._supply.columns(pool, items, (), self._journal.ledger.next_rows())
-            except PoolChangedError:
-                raise
-            except StoreError:
-                pass
-        return self.contents(items)
-
     def card(self, item: str, columns: Sequence[str] | None = None) -> dict[str, Any]:
         """The parts of an item that an annotator may see, by column: its content, or the columns named."""
         pool, groups = self._journal.pool_with([item]), self._journal.subject.groups
@@ -95,12 +79,13 @@ class Stock:
 
     def stocked(self, n: int, call: Callable[[], T]) -> T:
         """Do something that hands out up to n items; if the queue of a group runs low, name more items, and again."""
-        pool = self._journal.subject.pool
-        if pool.reserve is not None:
+        if self._journal.subject.pool.reserve is not None:
             self._supply.check(self._journal.subject.whole)
             with self._journal.reading() as ledger:
-                soon = ledger.next_rows()[:n]
-            self.handed(soon)  # read now, and not while others wait for the log
+                soon = ledger.next_rows()
+            # Now, and not while others wait for the log.
+            self.shown(soon[:n])
+            self._supply.compare(self._journal.subject.pool, soon[:n], soon)
         while True:
             rows = self._journal.subject.pool.rows
             try:
@@ -123,7 +108,9 @@ class Stock:
             pool = self._journal.subject.pool
             if pool.reserve is None or (pool.rows == rows and np.array_equal(pool.reserve.reach, before.reach)):
                 gone = asking.names[group]
-                raise StoreError(f"{pool.source} no longer has the items of {gone!r} that it had. Was it changed?")
+                raise PoolChangedError(
+                    f"{pool.source} no longer has the items of {gone!r} that it had. Was it changed?"
+                )
 
     def look_up(self, ids: Sequence[Any]) -> None:
         """Name items of a table that nobody asked for, so that labels of them can be told with `adopt`."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool
     from fewlabels.priors import Prepared
     from fewlabels.spec import Spec
-    from fewlabels.store import Store
+    from fewlabels.store import Definition, Store
 
 
 class Subject:
@@ -28,8 +28,8 @@ class Subject:
 
     Parameters
     ----------
-    store, name
-        Where the definition is kept, and under which name; other assessments of the pool are found there.
+    store, record
+        Where the definition is kept, and its record there; other assessments of the pool are found there too.
     spec
         The definition.
     whole
@@ -41,22 +41,24 @@ class Subject:
     --------
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
-    >>> audit = fl.create(None, "pets", pool)
-    >>> subject = Subject(fl.Store(None), "pets", audit.spec, pool)
+    >>> audit = fl.create(store := fl.Store(None), "pets", pool)
+    >>> subject = Subject(store, store.open("pets"), audit.spec, pool)
     >>> subject.groups.names
     ('cat', 'dog')
     >>> subject.is_random_sample(subject.new_ledger())
     False
     """
 
-    def __init__(self, store: Store, name: str, spec: Spec, whole: Pool, groups: Partition | None = None) -> None:
-        self.name, self.spec, self.whole = name, spec, whole
+    def __init__(
+        self, store: Store, record: Definition, spec: Spec, whole: Pool, groups: Partition | None = None
+    ) -> None:
+        self.name, self.record, self.spec, self.whole = record.name, record, spec, whole
         self.pool = spec.of(whole)
         """The pool that the task is about: perhaps that of one model."""
         self.groups = spec.partition(self.pool) if groups is None else groups
         self.asker = Asker(spec, self.pool)
         """How this assessment draws items."""
-        self.askers = Askers(store, name, self.asker, whole)
+        self.askers = Askers(store, self.name, self.asker, whole)
         """How all assessments of the pool do."""
         # Made now: whatever is wrong with them is an error here.
         self.asking, self.cells, self.askable = self.asker.asking, self.asker.cells, self.asker.askable
@@ -72,7 +74,7 @@ class Subject:
         """
         assert stored.reserve is not None and self.whole.reserve is not None  # noqa: PT018
         linked = replace(stored, reserve=replace(stored.reserve, link=self.whole.reserve.link))
-        return Subject(store, self.name, self.spec, linked)
+        return Subject(store, self.record, self.spec, linked)
 
     # --- one of several models
 
@@ -93,7 +95,8 @@ class Subject:
     def new_ledger(self, cells: Cells | None = None) -> Ledger:
         """A ledger that has read nothing yet, of these cells or of those in which items are asked for."""
         metric, overlap = self.spec.task.metric, self.spec.overlap
-        return Ledger(self.pool, metric, cells or self.cells, overlap, self.name, self.askers.reads)
+        reads, first = self.askers.reads, self.record.first
+        return Ledger(self.pool, metric, cells or self.cells, overlap, self.name, reads, first)
 
     def prepared(self, cells: Cells, ledger: Ledger) -> Prepared:
         """The prior prepared for cells of the groups of asking, and for the groups of others who drew labelled ones."""

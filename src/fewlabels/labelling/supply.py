@@ -24,8 +24,13 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 2_000  # values that are kept in memory, one for each column of an item that was shown
 _EVERY = 1.0  # seconds between two looks at whether files were written again
+_AWAY = 30.0  # seconds in which a table that could not be read is not tried again only to compare items
 _SAME = "\0"  # no column's name: under it an item is remembered that was compared with the table
 _AHEAD = 200  # items that are probably shown next, read in one go: a query takes as long for one as for many
+
+
+class TableError(StoreError):
+    """The table in which the items stay cannot be read now. What is in the database is well."""
 
 
 class Supply:
@@ -37,6 +42,7 @@ class Supply:
         self._seen: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._checked: str | None = None
         self._looked = -_EVERY
+        self._away = -_AWAY
 
     def check(self, pool: Pool) -> None:
         """PoolChangedError if the files of the table were written again since it was read, and are not the same.
@@ -96,24 +102,48 @@ class Supply:
     ) -> list[dict[str, Any]]:
         """Some columns of some items; those of items that may be wanted next are read in the same query.
 
-        Without any columns to fetch, the items are still compared with the table, where nothing else tells that it has
-        changed.
+        What the pool has itself, or was read before, needs no table, and waits for nobody who reads it.
         """
         assert pool.reserve is not None
         coded = {*pool.reserve.bins, *pool.reserve.steps}  # the pool has the place of a value there, not the value
         here = {*(pool.columns.column_names if pool.columns is not None else [])} - coded
         fetched = [name for name in names if name not in here]
         ids = texts_at(pool.ids, np.array(rows, dtype=np.int64))
-        with self._lock:
-            if any((item, name) not in self._seen for item in ids for name in [*fetched, _SAME]):
-                others = texts_at(pool.ids, np.array(ahead[:_AHEAD], dtype=np.int64))
-                with _plain_errors():
-                    self._fetch(pool, [*dict.fromkeys([*ids, *others])], fetched)
-            found = [{name: self._seen[item, name] for name in fetched} for item in ids]
+        found = self._kept(ids, fetched)
+        if found is None:
+            found = self._read(pool, ids, fetched, ahead)
         return [
             {name: one[name] if name in one else pool.column(name)[row].as_py() for name in names}
             for row, one in zip(rows, found, strict=True)
         ]
+
+    def compare(self, pool: Pool, rows: Sequence[int], ahead: Sequence[int] = ()) -> None:
+        """PoolChangedError if items are not in the table as they were, where nothing else tells that it has changed.
+
+        While the table is away, nothing is compared: the names of items are enough to hand them out.
+        """
+        ids = texts_at(pool.ids, np.array(rows, dtype=np.int64))
+        if self._kept(ids, [_SAME]) is not None or time.monotonic() < self._away + _AWAY:
+            return
+        try:
+            self._read(pool, ids, (), ahead)
+        except TableError:
+            self._away = time.monotonic()
+
+    def _kept(self, ids: Sequence[str], names: Sequence[str]) -> list[dict[str, Any]] | None:
+        """What was read of items before; None if it was not, or is forgotten."""
+        try:
+            return [{name: self._seen[item, name] for name in names} for item in ids]
+        except KeyError:
+            return None
+
+    def _read(self, pool: Pool, ids: Sequence[str], names: Sequence[str], ahead: Sequence[int]) -> list[dict[str, Any]]:
+        """Columns of items from the table, or from memory if another thread has read them meanwhile."""
+        others = texts_at(pool.ids, np.array(ahead[:_AHEAD], dtype=np.int64))
+        with self._lock, _plain_errors():
+            if self._kept(ids, [*names, _SAME]) is None:
+                self._fetch(pool, [*dict.fromkeys([*ids, *others])], names)
+            return [{name: self._seen[item, name] for name in names} for item in ids]
 
     def _fetch(self, pool: Pool, ids: Sequence[str], names: Sequence[str]) -> None:
         """Read columns of items into memory. An item that is gone is a PoolChangedError."""
@@ -149,7 +179,7 @@ def _plain_errors() -> Iterator[None]:
     except PoolChangedError:
         raise
     except (InputError, StoreError) as error:
-        raise StoreError(
+        raise TableError(
             f"the items stay in a table, and it cannot be read now: {error} What the labels so far show can be read "
             "without it. If it has moved, say where it is now: fewlabels relocate DATABASE PLACE; in Python, "
             "load(..., pool=read_pool(...))."

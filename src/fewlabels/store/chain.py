@@ -28,6 +28,10 @@ class DamagedError(StoreError):
     """What is stored is not what was written."""
 
 
+class GoneError(StoreError):
+    """The assessment is not there, or it is another one than was loaded: removed, begun again, or restored."""
+
+
 class Mark(NamedTuple):
     """A place in the log: the number of an event and its hash; (0, the hash of the definition) before the first."""
 

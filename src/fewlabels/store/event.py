@@ -63,9 +63,13 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """The definition of an assessment, and the pool it is about: everything but its log."""
+    """The definition of an assessment, and the pool it is about: everything but its log.
+
+    `first` is its hash, with which the chain of the log begins: no other assessment has the same, whatever its name.
+    """
 
     name: str
     spec: dict[str, Any]
     fingerprint: str
     created_at: datetime
+    first: bytes

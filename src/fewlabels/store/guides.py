@@ -67,7 +67,7 @@ class Guides:
     >>> import fewlabels as fl
     >>> from fewlabels.store.guides import Guides
     >>> store = fl.Store(None)
-    >>> store.create("pets", {}, fl.read_pool([[0.9, 0.1], [0.2, 0.8]], classes=["cat", "dog"]))
+    >>> _ = store.create("pets", {}, fl.read_pool([[0.9, 0.1], [0.2, 0.8]], classes=["cat", "dog"]))
     >>> guides = Guides(store)
     >>> guides.of("pets").version
     0
@@ -143,6 +143,12 @@ class Guides:
         """
         self._there = self._there or sa.inspect(connection).has_table(_guides.name)
         return self._there
+
+
+def remove_guides(connection: Connection, name: str) -> None:
+    """Remove the guide of an assessment that is removed: another one may get its name."""
+    if sa.inspect(connection).has_table(_guides.name):
+        connection.execute(_guides.delete().where(_guides.c.assessment == name))
 
 
 def copy_guides(source: Connection, target: Connection, names: list[str]) -> None:

@@ -7,7 +7,7 @@ import time
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
@@ -16,6 +16,8 @@ from fewlabels.errors import StoreError, WrongNameError
 from fewlabels.store import copying, verifying
 from fewlabels.store.chain import Mark, founded
 from fewlabels.store.database import Database
+from fewlabels.store.event import Definition
+from fewlabels.store.guides import remove_guides
 from fewlabels.store.pools import keep_named, keep_pool
 from fewlabels.store.reading import Reading
 from fewlabels.store.rows import check_new_name, has_event
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
     from fewlabels.pool import Pool
     from fewlabels.store.copying import Copied
-    from fewlabels.store.event import Definition, Event
+    from fewlabels.store.event import Event
     from fewlabels.store.verifying import Verification
 
 _AGAIN = (0, 0.1, 0.3, 1, 2, 4)  # seconds before each look for events whose fate is not known
@@ -55,7 +57,7 @@ class Store(Reading):
     >>> import fewlabels as fl
     >>> from fewlabels.store import Event, Store
     >>> store = Store(None)
-    >>> store.create("pets", {"task": "estimate"}, fl.read_pool([[0.9, 0.1], [0.2, 0.8]]))
+    >>> _ = store.create("pets", {"task": "estimate"}, fl.read_pool([[0.9, 0.1], [0.2, 0.8]]))
     >>> with store.transaction("pets") as log:
     ...     _ = log.append([Event("request", "1"), Event("label", "1", label="0")])
     >>> [(event.seq, event.kind, event.item) for event in store.events("pets")]
@@ -68,14 +70,11 @@ class Store(Reading):
     def __repr__(self) -> str:
         return f"<Store: {self.database.shown}>"
 
-    def create(self, name: str, spec: Mapping[str, object], pool: Pool) -> None:
+    def create(self, name: str, spec: Mapping[str, object], pool: Pool) -> Definition:
         """Store a new assessment and its pool in one transaction. Each name can be used once."""
-        row: dict[str, Any] = {
-            "name": check_new_name(name),
-            "spec": json.dumps(dict(spec), allow_nan=False),
-            "fingerprint": pool.fingerprint,
-            "created_at": datetime.now(UTC),
-        }
+        text, now = json.dumps(dict(spec), allow_nan=False), datetime.now(UTC)
+        first = founded(check_new_name(name), text, pool.fingerprint, now)
+        row = {"name": name, "spec": text, "fingerprint": pool.fingerprint, "created_at": now}
         with self.database.writing() as connection:
             self.database.lock_all(connection)
             if connection.scalar(sa.select(assessments.c.name).where(assessments.c.name == name)) is not None:
@@ -84,8 +83,8 @@ class Store(Reading):
                 )
             keep_pool(connection, pool)
             connection.execute(assessments.insert(), row)
-            first = founded(name, str(row["spec"]), pool.fingerprint, row["created_at"])
             connection.execute(heads.insert().values(assessment=name, first=first, seq=0, hash=first))
+        return Definition(name, json.loads(text), pool.fingerprint, now, first)
 
     def remove(self, name: str) -> None:
         """Remove an assessment in whose log nothing has happened yet, and its pool if no other one is about it.
@@ -95,13 +94,14 @@ class Store(Reading):
         with self.database.writing() as connection:
             self.database.lock_all(connection)
             fingerprint = self.defined(connection, name).fingerprint
-            if events := self.ends(connection, name)[1].seq:
+            if events := self.ends_of_pool(connection, name, lock=True)[name].head.seq:
                 raise StoreError(
                     f"{name!r} cannot be removed: its log has {counted(events, 'event')}, and what people were asked "
                     "or have answered is never deleted. Begin another one; the labels count there too."
                 )
             for table in (checkpoints, heads):
                 connection.execute(table.delete().where(table.c.assessment == name))
+            remove_guides(connection, name)
             connection.execute(assessments.delete().where(assessments.c.name == name))
             used = sa.select(assessments.c.name).where(assessments.c.fingerprint == fingerprint)
             if connection.scalar(used) is None:
@@ -155,7 +155,7 @@ class Store(Reading):
         >>> from fewlabels.store import Event
         >>> store, pool = fl.Store(None), fl.read_pool([[0.9, 0.1], [0.2, 0.8]])
         >>> for name in ("worst", "overall"):
-        ...     store.create(name, {}, pool)
+        ...     _ = store.create(name, {}, pool)
         >>> with store.transaction("worst") as log:
         ...     _ = log.append([Event("request", "1")])
         >>> with store.transaction("overall") as log:
@@ -207,14 +207,16 @@ class Store(Reading):
             if not lost or log is None or not log.added or not self._arrived(name, log):
                 raise
 
-    def checkpoint(self, name: str) -> tuple[Mark, bytes] | None:
+    def checkpoint(self, name: str, first: bytes | None = None) -> tuple[Mark, bytes] | None:
         """What was kept last with `keep_checkpoint`, and the place it is about; None if nothing was, or it is damaged.
 
+        With `first`, also None if the chain of the log begins with another hash: it is another log of that name.
         Whether that place is still in the log is checked when the events after it are read.
         """
         try:
             with self.database.reading() as connection:
-                first, head = self.ends(connection, name)
+                begins, head = self.ends(connection, name)
+                first = begins if first is None else first
                 row = connection.execute(sa.select(checkpoints).where(checkpoints.c.assessment == name)).one_or_none()
                 if row is None or row.seq > head.seq:
                     return None

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import sqlalchemy as sa
 
-from fewlabels.errors import PoolChangedError, StoreError
-from fewlabels.store.chain import Mark, first_break, founded, missing
+from fewlabels.errors import PoolChangedError
+from fewlabels.store.chain import GoneError, Mark, first_break, founded, missing
 from fewlabels.store.event import Definition, Event
 from fewlabels.store.pools import has_pool, stored_pool
 from fewlabels.store.rows import BY_SEQ, read_events
@@ -63,12 +63,12 @@ class Reading:
             raise self._unknown(connection, name)
         if row is None or first != founded(row.name, row.spec, row.fingerprint, row.created_at):
             raise self.database.damaged(f"the definition of {name!r} is not what was written")
-        return Definition(row.name, json.loads(row.spec), row.fingerprint, row.created_at)
+        return Definition(row.name, json.loads(row.spec), row.fingerprint, row.created_at, first)
 
     def pool_in(self, connection: Connection, fingerprint: str) -> Pool:
         """A stored pool."""
         if not has_pool(connection, fingerprint):
-            raise StoreError(f"there is no pool {fingerprint[:12]}... in {self.database.shown}.")
+            raise GoneError(f"there is no pool {fingerprint[:12]}... in {self.database.shown}.")
         pool = stored_pool(connection, fingerprint)
         if pool.fingerprint != fingerprint:
             raise PoolChangedError(
@@ -89,9 +89,14 @@ class Reading:
 
     def since_all(self, connection: Connection, ends: Mapping[str, Ends], seen: Mapping[str, Mark]) -> list[Event]:
         """What is new in several logs, in the order in which it was written."""
-        news = [
-            self.since(connection, name, seen.get(name, Mark(0, end.first)), end.head) for name, end in ends.items()
-        ]
+        news = []
+        for name, (first, head, _) in ends.items():
+            before = seen.get(name, Mark(0, first))
+            if before.seq == 0 and before.hash != first:
+                raise GoneError(
+                    f"{name!r} was removed and begun again since it was loaded. Nothing was changed. Load it again."
+                )
+            news.append(self.since(connection, name, before, head))
         return in_order([new for new in news if new])
 
     def ends(self, connection: Connection, name: str) -> tuple[bytes, Mark]:
@@ -131,7 +136,7 @@ class Reading:
         if seen.seq:
             same = events and events[0].seq == seen.seq and seen.hash in {b"", events[0].hash}
             if not same and (seen.hash or head.seq < seen.seq):
-                raise StoreError(
+                raise GoneError(
                     f"the log of {name!r} is shorter than before, or a different one: {seen.seq:,} events were read "
                     "from it earlier. Was the database restored from a backup? Load the assessment again."
                 )
@@ -140,10 +145,10 @@ class Reading:
             raise self.database.damaged(f"{wrong} in the log of {name!r}")
         return events
 
-    def _unknown(self, connection: Connection, name: str) -> StoreError:
+    def _unknown(self, connection: Connection, name: str) -> GoneError:
         known = ", ".join(repr(known) for known in self.names_in(connection))
         have = f"There are {known}." if known else "There are none yet: create one."
-        return StoreError(f"there is no assessment {name!r} in {self.database.shown}. {have}")
+        return GoneError(f"there is no assessment {name!r} in {self.database.shown}. {have}")
 
 
 def in_order(logs: Sequence[Sequence[Event]]) -> list[Event]:

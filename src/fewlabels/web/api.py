@@ -49,6 +49,13 @@ def _service(request: Request) -> Service:
     return service
 
 
+def _of_page(name: str, request: Request) -> Service:
+    """Return the service, unless the request comes from a page that is about other items."""
+    service = _service(request)
+    service.check_page(name, request.headers.get("x-pool"))
+    return service
+
+
 async def person_of(request: Request) -> Person:
     """Return the person who is signed in."""
     return _person(request)
@@ -189,14 +196,14 @@ def write_guide(name: str, body: m.WriteGuide, service: Here, owner: Owner) -> m
 @router.post(ONE + "/ask", tags=["labelling"], response_model=m.Asked)
 def ask(name: str, body: m.Ask, request: Request) -> Response:
     """Return the items to label next: this person's open items first, then new ones."""
-    person, service = _person(request), _service(request)
+    person, service = _person(request), _of_page(name, request)
     return _written(m.Asked(requests=service.ask(name, body.n, person.name, _visit(request))))
 
 
 @router.post(ONE + "/tell", tags=["labelling"], response_model=m.TakenAndAsked)
 def tell(name: str, body: m.Tell, request: Request) -> Response:
     """Take labels of items that were handed to this person; they are on disk when this returns."""
-    person, service = _person(request), _service(request)
+    person, service = _person(request), _of_page(name, request)
     labels = _by_item(body)
     taken = service.take(name, person, _visit(request), body.next, labels=labels, note=body.note, key=body.key)
     return _written(taken)
@@ -205,7 +212,7 @@ def tell(name: str, body: m.Tell, request: Request) -> Response:
 @router.post(ONE + "/skip", tags=["labelling"], response_model=m.TakenAndAsked)
 def skip(name: str, body: m.Skip, request: Request) -> Response:
     """Record that this person cannot answer: the item waits for others, or for the owner."""
-    person, service = _person(request), _service(request)
+    person, service = _person(request), _of_page(name, request)
     taken = service.take(name, person, _visit(request), body.next, skips=body.ids, reason=body.reason, key=body.key)
     return _written(taken)
 
@@ -215,8 +222,9 @@ def _written(answer: m.Asked | m.TakenAndAsked) -> Response:
 
 
 @router.post(ONE + "/retract", tags=["labelling"])
-def retract(name: str, body: m.Retract, service: Here, person: Anyone) -> m.Taken:
+def retract(name: str, body: m.Retract, request: Request, person: Anyone) -> m.Taken:
     """Take back this person's own answers, so that they can answer again."""
+    service = _of_page(name, request)
     return m.Taken(taken=service.audit(name).retract(body.ids, annotator=person.name, key=body.key))
 
 
@@ -263,9 +271,9 @@ def withdraw_person(name: str, body: m.WithdrawPerson, service: Here, owner: Own
 
 
 @router.post(ONE + "/decide", tags=["owner"])
-def decide(name: str, body: m.Decide, service: Here, owner: Owner) -> m.Taken:
+def decide(name: str, body: m.Decide, request: Request, owner: Owner) -> m.Taken:
     """Take the owner's decisions, which count whatever people have said or will say."""
-    labels = _by_item(body)
+    labels, service = _by_item(body), _of_page(name, request)
     return m.Taken(taken=service.audit(name).decide(labels, annotator=owner.name, note=body.note, key=body.key))
 
 

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from fewlabels.errors import FewlabelsError, LabelError, StoreError, WrongNameError
+from fewlabels.store import GoneError
 from fewlabels.web.proxies import route_of
 from fewlabels.wording import harmless
 
@@ -24,6 +25,7 @@ _CODES = {400: "bad-request", 401: "sign-in", 403: "forbidden", 404: "not-found"
 _CODES |= {408: "too-slow", 409: "conflict", 413: "too-large", 422: "invalid", 429: "too-many", 503: "unavailable"}
 CANNOT_USE = "the server cannot use its database at the moment. Try again; the server's log says more."
 """What people are told when the database cannot be used."""
+_GONE = "this assessment was removed, or begun again, a moment ago. Try again."
 CANNOT_OPEN = "it cannot be opened at the moment; the server's log says why."
 """What people are told about an assessment of which something is damaged or missing."""
 _BROKEN = "something went wrong in the server. Try again; the server's log says more."
@@ -77,6 +79,12 @@ def add_handlers(app: FastAPI) -> None:
         """Problems with the database are for the person who runs the server: their messages name files and hosts."""
         _note(request.scope, error)
         return _shown(request, 503, CANNOT_USE, {"retry-after": "5"})
+
+    @app.exception_handler(GoneError)
+    async def replaced(request: Request, error: GoneError) -> Response:
+        """The next request opens what has the name then. A page sends an answer again, and hears what becomes of it."""
+        _note(request.scope, error)
+        return _shown(request, 503, _GONE, {"retry-after": "1"})
 
     @app.exception_handler(WrongNameError)
     async def taken_or_unknown(request: Request, error: WrongNameError) -> Response:

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
 from fewlabels.errors import StoreError
+from fewlabels.web.errors import UnknownAssessmentError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -38,7 +39,7 @@ async def changes(service: Service, name: str, token: str, *, is_session: bool) 
             if service.closing() or await run_in_threadpool(service.known.who, token, is_session=is_session) is None:
                 return
             now = await run_in_threadpool(service.events, name)
-        except StoreError:
+        except (StoreError, UnknownAssessmentError):
             return  # the page connects again, and by then the database may be back
         if now != seq:
             seq, quiet = now, 0

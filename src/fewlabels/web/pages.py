@@ -25,7 +25,7 @@ from fewlabels.web.guard import cookie_name, csrf_token, is_sealed, too_many
 from fewlabels.web.invitations import is_only_here
 from fewlabels.web.messages import Invited, Strict
 from fewlabels.web.rich import TAGS, markdown
-from fewlabels.web.service import Service
+from fewlabels.web.service import Service, mark_of
 from fewlabels.web.views import dashboard, done
 from fewlabels.web.work import Work, work
 from fewlabels.wording import counted, probability, shortened
@@ -203,7 +203,7 @@ def labelling_view(service: Service, name: str) -> dict[str, Any]:
         "means": told.descriptions,
         "guidelines": markdown(told.guidelines) if told.guidelines else [],
         "version": told.version,
-        "pool": pool.fingerprint[:16],
+        "pool": mark_of(pool),
     }
 
 

@@ -26,7 +26,12 @@ async def sealed_form(request: Request, csrf: Annotated[str, Form()] = "") -> No
         raise HTTPException(403, ELSEWHERE)
 
 
-router = APIRouter(prefix="/form", dependencies=[Depends(sealed_form)])
+def same_pool(request: Request, service: Here, pool: Annotated[str, Form()] = "") -> None:
+    """Refuse a form that is about the items of another pool."""
+    service.check_page(request.path_params.get("name", ""), pool)
+
+
+router = APIRouter(prefix="/form", dependencies=[Depends(sealed_form), Depends(same_pool)])
 door = APIRouter()
 """The form that strangers may send."""
 Words = Annotated[str, Form(max_length=100_000)]

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from fewlabels.assessment import Assessment
 from fewlabels.beginning import load
-from fewlabels.errors import InputError, SpecError, StoreError
+from fewlabels.errors import InputError, LabelError, SpecError, StoreError
 from fewlabels.findings.phrases import question
 from fewlabels.io.guides import described
 from fewlabels.pool import NO_ANSWER
@@ -82,14 +82,16 @@ class Service:
 
     def audit(self, name: str) -> Assessment:
         """Return an assessment by name, loaded when it is first needed."""
-        if name in self._open:
-            return self._open[name]
+        opened = self._open.get(name)
+        if opened is not None and not opened.is_gone:
+            return opened
         if name not in self.store.names():  # before there is a lock: anybody may ask for any name
             raise UnknownAssessmentError(f"there is no assessment {name!r} here.")
         with self._one_at_a_time(name, "load"):
-            if name not in self._open:
+            if self._open.get(name) is opened:
                 try:
                     self._open[name] = load(self.store, name)
+                    self._paces.pop(name, None)
                 except SpecError as error:  # a part that this server does not know: no visitor can correct it
                     raise StoreError(f"{name!r} cannot be loaded: {error}") from error
             return self._open[name]
@@ -106,7 +108,7 @@ class Service:
         """
         audit, key = self.audit(name), (name, what)
         with self._one_at_a_time(name, what):
-            state = audit.events, given
+            state = audit, audit.events, given  # another one may have the same name later
             if key not in self._kept or self._kept[key][0] != state:
                 self._kept[key] = (state, make(audit))
             return self._kept[key][1]
@@ -118,6 +120,15 @@ class Service:
             pace = self._paces.setdefault(name, Pace())
         pace.catch_up(audit)
         return pace
+
+    def check_page(self, name: str, pool: str | None) -> None:
+        """Refuse what comes from a page about another pool: its assessment was removed, and this one has its name."""
+        if pool and pool != mark_of(self.audit(name).pool):
+            self.events(name)  # a GoneError if it is the server that has not noticed yet
+            raise LabelError(
+                f"{name!r} was removed and begun again with other items since this page was opened. Nothing was "
+                "changed. Open the page again."
+            )
 
     def expire(self, name: str) -> None:
         """Take back items whose lease ran out, from those who label here; others, such as with a file, have no lease.
@@ -250,7 +261,7 @@ class Service:
 
     def guide(self, name: str) -> Guide:
         """Return what annotators are told about an assessment."""
-        self.audit(name)
+        self.events(name)  # it may have been removed and begun again
         return self._guides.of(name)
 
     def write_guide(
@@ -262,6 +273,7 @@ class Service:
         over: int | None = None,
     ) -> Guide:
         """Write a new version of what annotators are told; a description must be of a class of the pool."""
+        self.events(name)  # as above
         choices = self.audit(name).pool.choices
         if descriptions is not None:
             descriptions = described(descriptions.items(), choices, "the guide")
@@ -288,6 +300,11 @@ class Service:
             "group": audit.groups.names[audit.groups.group[at]],
         }
         return {what: hints[what] for what in self.settings.show if hints[what] is not None}
+
+
+def mark_of(pool: Pool) -> str:
+    """What a page says of the pool that it is about."""
+    return pool.fingerprint[:16]
 
 
 def _said(pool: Pool, item: int) -> list[str]:

@@ -15,7 +15,7 @@ export const root = document.documentElement.dataset.root ?? "";
 const csrf = () => document.querySelector("meta[name=csrf]")?.content ?? "";
 
 export async function call(method, path, body) {
-  const headers = { accept: "application/json", "x-csrf-token": csrf() };
+  const headers = { accept: "application/json", "x-csrf-token": csrf(), "x-pool": document.body.dataset.pool ?? "" };
   if (body !== undefined) headers["content-type"] = "application/json";
   const answer = await fetch(root + path, {
     method,
