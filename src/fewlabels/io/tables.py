@@ -80,6 +80,7 @@ def read_table(
     from fewlabels.io.stand_ins import with_stand_ins
     from fewlabels.io.table_roles import with_bins, with_evidence  # not needed by those who only ask and tell
 
+    stamp = _stamp(_described(table))
     columns = with_bins(table, columns, bins or {}, seed)
     if content is not None and content not in table.schema.names:
         raise InputError(f"{table.name} has no column {content!r}, named by ", Argument("content"), ".")
@@ -99,6 +100,8 @@ def read_table(
     if not to_ask:
         return with_stand_ins(pool, k)
     items = table.reserve(columns, summary, seed, k)
+    if _stamp(_described(table)) != stamp:  # what was read before and after may be of different files
+        raise InputError(f"{table.name} was written to while it was read. Wait until it is complete, and begin again.")
     return _reaching(pool, items, np.full(strata, k), np.arange(pool.units)).added_to(pool)
 
 
@@ -178,8 +181,8 @@ def moved_to(pool: Pool, table: RemoteTable) -> Callable[[Pool], Pool]:
     """
     assert pool.reserve is not None
     columns = columns_of(pool)
+    place = _found_again(table, columns)  # before it is read: what is written from now on is noticed later
     check_same(pool, table, table.summary(columns))
-    place = _found_again(table, columns)
 
     def moved(stored: Pool) -> Pool:
         assert stored.reserve is not None
