@@ -60,6 +60,16 @@ def keys_of(ids: Iterable[str], seed: int) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
 
 
+def keys_from(written: Iterable[str]) -> NDArray[np.uint64]:
+    """The keys of which engines have written all hexadecimal digits, shape (written,).
+
+    >>> [hex(key) for key in keys_from(["4d45b668f1d410d9000000000000ffff"]).tolist()]
+    ['0x4d45b668f1d410d9']
+    """
+    digits = bytes.fromhex("".join(text[:16] for text in written))
+    return np.frombuffer(digits, dtype=">u8").astype(np.uint64)
+
+
 @dataclass(frozen=True, eq=False)
 class Reserve:
     """The units of a pool whose items stay in a table, and the items that are named.

@@ -17,6 +17,7 @@ from pyarrow import csv
 import fewlabels as fl
 from fewlabels.engines.columns import Columns
 from fewlabels.engines.opening import open_table
+from fewlabels.engines.table import RemoteTable
 from fewlabels.errors import InputError
 from fewlabels.io import table_roles, tables
 from fewlabels.io.table_roles import is_table, with_bins
@@ -434,3 +435,21 @@ def test_large_files_stay_where_they_are(
     (tmp_path / name).write_text("id,predicted" if name.startswith("a") else "id")
     assert predictions.stays_put(str(tmp_path / name), ReadOptions()) is stays
     assert not predictions.stays_put(str(tmp_path / name), ReadOptions(scores="p_*")), "vectors need memory"
+
+
+@pytest.mark.parametrize("step", ["summary", "check_ids", "reserve"])
+def test_files_that_are_written_while_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    file = tmp_path / "a.parquet"
+    pq.write_table(rows(), file)
+    table = open_table(f"{tmp_path}/*.parquet")
+    read = getattr(RemoteTable, step)
+
+    def and_then_written(*given: Any) -> Any:
+        found = read(*given)
+        other = rows()
+        pq.write_table(other.set_column(0, "img", pa.array(range(5_000, 5_500))), file)
+        return found
+
+    monkeypatch.setattr(RemoteTable, step, and_then_written)
+    with pytest.raises(InputError, match="written to while it was read"):
+        read_table(table, Columns("img", "predicted", "confidence"), named=100)

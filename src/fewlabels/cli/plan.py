@@ -111,7 +111,7 @@ def _planned(files: Sequence[str], options: dict[str, Any]) -> tuple[Plan, Task]
     from fewlabels.planning import plan as play
     from fewlabels.understanding.question import asked_about, question, stop_rule
 
-    pool, _ = read_predictions(files, read_options(options), content=[])
+    pool, _ = read_predictions(files, read_options(options), content=[], to_ask=False)
     asked = asked_options(options)
     pool = asked_about(asked, pool)
     groups, task = question(asked, pool)

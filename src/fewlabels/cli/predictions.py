@@ -88,11 +88,12 @@ def read_predictions(
     *,
     content: Sequence[str] | None = None,
     columns: list[str] | None = None,
+    to_ask: bool = True,
 ) -> tuple[Pool, list[Understood]]:
     """Read the pool in a file ("-" is stdin) with the options of `pool_options`, or else guesses, and report both.
 
     Several files are those of several models. `content` names the columns that annotators see: several become one
-    text. An empty list means none.
+    text. An empty list means none. `to_ask` is whether items will be asked for: a table need not name any otherwise.
     """
     from fewlabels.arrow import leave_pandas_out
     from fewlabels.io.source import Source
@@ -121,7 +122,7 @@ def read_predictions(
     if stays_put(file, options):
         from fewlabels.cli.tables import read_table_predictions
 
-        return read_table_predictions(file, with_verdict(options), content=content)
+        return read_table_predictions(file, with_verdict(options), content=content, to_ask=to_ask)
     return understood_in(opened(file, any_size=any_size), options, content=content, columns=columns)
 
 

@@ -35,9 +35,9 @@ _IN_MEMORY = {
 
 
 def read_table_predictions(
-    address: str, options: ReadOptions, *, content: Sequence[str] | None
+    address: str, options: ReadOptions, *, content: Sequence[str] | None, to_ask: bool = True
 ) -> tuple[Pool, list[Understood]]:
-    """Read the summary and the reserve of a table, and report how its columns were understood."""
+    """Read the summary of a table, and the reserve if items will be asked for; report how columns were understood."""
     from fewlabels.engines.opening import open_table
     from fewlabels.errors import InputError
     from fewlabels.io.finder import find_roles, guess
@@ -89,6 +89,7 @@ def read_table_predictions(
             content=None if shown == columns.id else shown,
             seed=options.seed,
             evidence=evidence,
+            to_ask=to_ask,
             bins=options.columns_for_groups(sample.columns),
         )
     lines = _understood(sample, guessed, pool, columns.confidence, [*groups, *evidence])

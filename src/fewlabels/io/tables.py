@@ -18,7 +18,7 @@ from fewlabels.errors import Argument, InputError, PoolChangedError
 from fewlabels.hashing import column_bytes, framed
 from fewlabels.partition import MOST_GROUPS, TOO_MANY
 from fewlabels.pool import Pool
-from fewlabels.reserve import BINS, EDGES, END, Reserve, bin_of, keys_of
+from fewlabels.reserve import BINS, EDGES, END, Reserve, bin_of, keys_from, keys_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,6 +33,7 @@ _MOST, _LEAST = 2_000, 5  # items of one stratum that are named at first
 _UNITS = 1_000_000  # more of them would make every command slow
 _SCALE = 2.0**32  # confidences are added up as whole numbers
 _KEEP = "keep."
+_COMPARED = 100  # keys of an engine that are computed here too
 STILL = (
     "The labels so far are about the table as it was, and what they show can still be read. To ask for more items, "
     "bring the old table back, name a place that holds exactly those items (fewlabels relocate), or begin a new "
@@ -51,6 +52,7 @@ def read_table(
     named: int = NAMED,
     evidence: Sequence[str] = (),
     bins: Mapping[str, str] | None = None,
+    to_ask: bool = True,
 ) -> Pool:
     """Read the summary of a table and the first items of every queue. Its rows are never all in memory.
 
@@ -73,9 +75,13 @@ def read_table(
     bins
         How many bins columns of `columns.keep` are put into, or where those begin, as `--groups column:age:4` says it;
         "" for a column that is not.
+    to_ask
+        Whether items will be asked for. If not, as in a plan, stand-ins are enough.
     """
+    from fewlabels.io.stand_ins import with_stand_ins
     from fewlabels.io.table_roles import with_bins, with_evidence  # not needed by those who only ask and tell
 
+    stamp = _stamp(_described(table))
     columns = with_bins(table, columns, bins or {}, seed)
     if content is not None and content not in table.schema.names:
         raise InputError(f"{table.name} has no column {content!r}, named by ", Argument("content"), ".")
@@ -92,7 +98,11 @@ def read_table(
     assert pool.reserve is not None
     strata = pool.reserve.strata
     k = max(_LEAST, min(_MOST, named // strata))
+    if not to_ask:
+        return with_stand_ins(pool, k)
     items = table.reserve(columns, summary, seed, k)
+    if _stamp(_described(table)) != stamp:  # what was read before and after may be of different files
+        raise InputError(f"{table.name} was written to while it was read. Wait until it is complete, and begin again.")
     return _reaching(pool, items, np.full(strata, k), np.arange(pool.units)).added_to(pool)
 
 
@@ -172,8 +182,8 @@ def moved_to(pool: Pool, table: RemoteTable) -> Callable[[Pool], Pool]:
     """
     assert pool.reserve is not None
     columns = columns_of(pool)
+    place = _found_again(table, columns)  # before it is read: what is written from now on is noticed later
     check_same(pool, table, table.summary(columns))
-    place = _found_again(table, columns)
 
     def moved(stored: Pool) -> Pool:
         assert stored.reserve is not None
@@ -267,14 +277,18 @@ class Named:
     def of(cls, pool: Pool, items: pa.Table) -> Named:
         """Items of the table of a pool, of which nothing else is known."""
         assert pool.reserve is not None
-        keys = keys_of(map(str, items["id"].to_pylist()), pool.reserve.seed)
+        ids, seed = items["id"].to_pylist(), pool.reserve.seed
+        written = items["key"].to_pylist() if "key" in items.column_names else []
+        keys = keys_from(written) if written else keys_of(map(str, ids), seed)
+        if written and not np.array_equal(keys[:_COMPARED], keys_of(ids[:_COMPARED], seed)):
+            raise InputError(f"{pool.source}: its engine has another MD5 than the usual one, so it cannot be used.")
         return cls(items, _units_of(pool, items), keys, np.zeros(pool.units, dtype=np.uint64))
 
     def added_to(self, pool: Pool) -> Pool:
         """The pool with these items as further rows; those that are named already stay where they are."""
         reserve = pool.reserve
         assert reserve is not None
-        new = ~pool.has(self.items["id"].to_pylist())
+        new = ~pool.has(self.items["id"].to_pylist()) if len(reserve.unit) else np.full(len(self.unit), fill_value=True)
         items = self.items.filter(pa.array(new)) if len(new) else self.items
         ids = items["id"].combine_chunks().cast(pa.string())
         said = None
