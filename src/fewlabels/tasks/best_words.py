@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 _NAMED = 4  # the most models that are listed as good as the best
 LEGEND = (
     "mean, low, high: how often it is right, known far less well than which is better, as labels went where the models "
-    "differ. chance: that no other model is right more often. behind: how much less often it is right than the first. "
-    "regret: what is lost on average by choosing it. as_good: the labels do not show that it is worse than the first."
+    "differ. chance: that no other model is right more often; it is at most what the labels of the items on which "
+    "two models differ allow, so these can add up to less than 100%. behind: how much less often it is right than the "
+    "first. regret: what is lost on average by choosing it. as_good: the labels do not show that it is worse than the "
+    "first."
 )
 
 
