@@ -51,12 +51,13 @@ def read(folder: Path, name: str) -> tuple[Pool, list[int]]:
 
 
 def show(title: str, table: Any, scores: tuple[str, ...]) -> None:
-    """Print the means of some scores, a line for each method and a column for each budget."""
+    """Print the means of some scores with their standard errors, a line for each method, a column for each budget."""
     print(f"\n{title}")
     rows = list(table.rows())
     for score in scores:
         for method in dict.fromkeys(row["method"] for row in rows):
-            values = [f"{row['mean']:8.2f}" for row in rows if (row["method"], row["score"]) == (method, score)]
+            mine = [row for row in rows if (row["method"], row["score"]) == (method, score)]
+            values = [f"{row['mean']:8.2f} ± {row['se']:.2f}" for row in mine]
             if values:
                 print(f"  {score:11} {method:18} {' '.join(values)}", flush=True)
 
@@ -214,10 +215,13 @@ def pairs(folder: Path, runs: int, items: int, budgets: tuple[int, ...] = (50, 1
                 pool = fl.read_pool(arrays if known is None else arrays | {"confidence": known[pick]})
                 found.append(_pair(pool, true[pick], budgets, rng))
             error, sd, covered = np.moveaxis(np.array(found, dtype=float), 2, 0)
-            rmse = np.sqrt((error**2).mean(axis=0))
+            rmse, held = np.sqrt((error**2).mean(axis=0)), covered.mean(axis=0)
+            binomial = np.sqrt(np.maximum(held * (1 - held), 0.05 * 0.95) / runs)
             print(
                 f"{name}, confidences {how}, {budgets} labels: rmse {np.round(100 * rmse, 2)}, stated sd "
-                f"{np.round(100 * sd.mean(axis=0), 2)}, covered {np.round(100 * covered.mean(axis=0))}%", flush=True,
+                f"{np.round(100 * sd.mean(axis=0), 2)}, covered {np.round(100 * held)} ± "
+                f"{np.round(100 * binomial, 1)}%",
+                flush=True,
             )  # fmt: skip
 
 

@@ -50,7 +50,7 @@ def test_two_files_are_two_models(two):
         "old.csv, new.csv: 300 items",
         "models      2: 'old', 'new'",
         "predicted   column 'answer'",
-        "'new' has no answer for 1 item; it counts as wrong",
+        "'new' has no answer for 1 item; it counts as wrong: 1 not in the file",
         "content     column 'message'",
         "(the model new)",
         "'old-new' is in audit.db",
@@ -125,8 +125,8 @@ def test_messy_files(tmp_path, monkeypatch):
     said = run("new", "audit.db", "a.csv", "b.csv", "--model", "a").output
     for line in (
         "400 items",
-        "'a' has no answer for 8 items",
-        "'b' has no answer for 4 items",
+        "'a' has no answer for 8 items; these count as wrong: 8 empty",
+        "'b' has no answer for 4 items; these count as wrong: 4 not in the file",
         "classes     200:",
         "'Text'",
     ):
@@ -266,7 +266,8 @@ def test_words_for_a_confidence_and_an_answer_that_is_no_class_are_mentioned(tmp
     listed = ("--classes", "billing,delivery,other", "--unlisted", "wrong")
     told = run("new", "audit.db", "named", "wide.csv", "--best", *listed).output
     assert "only" not in told
-    assert "'gpt_b' has no answer from the list for 1 item; it counts as wrong --any-spelling" in " ".join(told.split())
+    words = "'gpt_b' has no answer from the list for 1 item; it counts as wrong: 'hard to tell' (1×) --any-spelling"
+    assert words in " ".join(told.split())
     assert (
         "--any-spelling" not in run("new", "audit.db", "free", "wide.csv", "--best", *listed, "--any-spelling").output
     )

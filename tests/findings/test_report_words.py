@@ -214,3 +214,17 @@ def test_what_is_counted_is_not_called_an_estimate() -> None:
     assert "between" not in found.headline
     assert found.doubts == ()
     assert found.answer.words.endswith("is 94.0%; counted, not estimated.")
+
+
+def test_what_models_leave_unanswered_and_a_rough_level_are_said() -> None:
+    said = [[k % 2, -1 if k < 6 else (k + 1) % 2, -1 if k == 7 else k % 2] for k in range(60)]
+    items = fl.read_pool({"predicted": said, "models": ["a", "b", "c"], "classes": ["x", "y"]})
+    audit = fl.create(None, "which", items, task=fl.Best(fl.Accuracy()), target="pool")
+    silent = "b has no answer for 6 of 60 items and c for 1. An item without an answer counts as wrong."
+    assert find(audit, draws=200).doubts == (silent,)
+    audit.tell(dict.fromkeys(audit.ask(8).ids, "x"))
+    found = find(audit, draws=200).doubts
+    assert found[0] == silent
+    assert "no label was drawn at random from all items" in found[-1]
+    audit.tell({str(k): "x" for k in range(60)}, adopt=True)
+    assert not any("rough guess" in doubt for doubt in find(audit, draws=200).doubts)

@@ -148,6 +148,13 @@ def test_names_of_wide_columns(answers, confidences):
     assert pool.columns is None
 
 
+def test_a_wide_file_with_ids_needs_neither_content_nor_confidences():
+    columns = {"key": ["1", "2"], "a": ["x", "y"], "a_confidence": [0.5, 1], "b": ["y", "y"]}
+    pool = read_pool(columns, models=["a", "b"], id="key")
+    assert pool.answers.tolist() == [[0, 1], [1, 1]]
+    assert pool.ids.to_pylist() == ["1", "2"]
+
+
 def test_wide_scores():
     columns = {"a_p_x": [0.75], "a_p_y": [0.25], "b_p_x": [0.5], "b_p_y": [0.5], "n": [3]}
     pool = read_pool(columns, models=["a", "b"])

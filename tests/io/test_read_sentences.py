@@ -81,7 +81,7 @@ def test_names_agree_with_a_search_by_expressions(words: list[str]) -> None:
 
 def test_sentences_are_read_if_somebody_says_so_and_nothing_is_guessed() -> None:
     said = ["positive", "The sentiment is positive.", "NEGATIVE!", "It is positive or negative."]
-    with pytest.raises(InputError, match=r"'The sentiment is positive\.' is not.*here 'positive'.*in_sentences=True"):
+    with pytest.raises(InputError, match=r"positive\.' is not one.*such as 'The sentiment is.*in_sentences=True"):
         read_pool({"predicted": said[:2]}, classes=CLASSES)
     with pytest.raises(InputError, match=r"names 'positive' and 'negative'\. Correct it.*unlisted='wrong'"):
         read_pool({"predicted": said}, classes=CLASSES, in_sentences=True)
@@ -99,6 +99,23 @@ def test_sentences_of_several_models_are_read_too() -> None:
     answers = {"a": ["It is positive.", "negative"], "b": ["positive", "I am sorry, I cannot say."]}
     pool = read_pool(answers, models=["a", "b"], classes=CLASSES, in_sentences=True, never_right=["I am sorry*"])
     assert pool.answers.tolist() == [[0, 0], [1, -1]]
+
+
+def test_one_message_names_all_ways_to_read_what_is_not_in_the_list() -> None:
+    said = ["Positive", "positive", "I am sorry, I cannot.", "It is negative.", "As an AI, I cannot say.", "mixed"]
+    with pytest.raises(InputError) as error:
+        read_pool({"predicted": said}, classes=CLASSES)
+    for words in (
+        "lacks 'I am sorry, I cannot.', 'It is negative.', 'As an AI",
+        "such as 'It is negative.'",
+        "in_sent",
+    ):
+        assert words in str(error.value)
+    assert "never_right=['I am sorry*', 'As an AI*']" in str(error.value)
+    with pytest.raises(
+        InputError, match=r"rows 5, 6.*looks like a refusal \(1 other too\).*\['As an AI\*', 'I am sorry\*'\]"
+    ):
+        read_pool({"predicted": ["a", "b", "a", "b", said[2], said[4], "a", "b"]})
 
 
 def test_a_refusal_does_not_become_a_class_by_itself() -> None:

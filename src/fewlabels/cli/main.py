@@ -85,6 +85,8 @@ _OPTIONS = (
     "target", "items", "guarantee", "together", "stop_labels", "stop_probability", "stop_width", "stop_overall",
 )  # fmt: skip
 
+_REPEATED = ("never_right",)  # options that are given once for each value
+
 
 class Commands(click.Group):
     """A group whose commands are imported on use. After an error it prints one line and exits with code 2."""
@@ -171,12 +173,14 @@ def _let_go_of_output() -> None:
 
 
 def as_options(part: Argument | Call) -> str:
-    """Write the arguments in a message of the library as options; arguments that are not options stay Python.
+    r"""Write the arguments in a message of the library as options; arguments that are not options stay Python.
 
     >>> as_options(Argument("normalize", value=True)), as_options(Argument("id")), as_options(Argument("draws", 9))
     ('--normalize', '--id', 'draws=9')
     >>> as_options(Call("read_pool", (Argument("scores", ["cat", "wild dog"]), Argument("id", "key"))))
     "--scores 'cat,wild dog' --id key"
+    >>> as_options(Argument("never_right", ["I'm sorry*", "as an AI*"]))
+    '--never-right "I\'m sorry*" --never-right \'as an AI*\''
     >>> as_options(Call("Stop", (Argument("width", 0.2), Argument("guarantee", "anytime"))))
     '--stop-width 0.2 --guarantee anytime'
     """
@@ -191,7 +195,15 @@ def as_options(part: Argument | Call) -> str:
         return option
     value = cli_name(type(part.value)) if isinstance(part.value, Part) else part.value
     names = value if isinstance(value, Iterable) and not isinstance(value, str) else [value]
-    return f"{option} {shlex.quote(','.join(map(str, names)))}"
+    if part.name in _REPEATED:
+        return " ".join(f"{option} {_quoted(str(name))}" for name in names)
+    return f"{option} {_quoted(','.join(map(str, names)))}"
+
+
+def _quoted(text: str) -> str:
+    """Quote a word for the shell if it needs it, so that a person can still read it."""
+    readable = "'" in text and not any(mark in text for mark in '"$`\\!')
+    return f'"{text}"' if readable else shlex.quote(text)
 
 
 def _with_usage(error: click.ClickException) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fewlabels.findings.evidence import LEARNED
-from fewlabels.wording import counted, is_exact
+from fewlabels.tasks.backing import ENOUGH
+from fewlabels.wording import counted, is_exact, listed
 
 if TYPE_CHECKING:
     from fewlabels.findings.labels import Tally
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import Grounds
 
 
+_NAMED = 3  # models without some answers that are named after the first
 _INSTEAD = (
     "If this is the number you need, ask for it: an assessment with all items together as one group has a shorter "
     "range."
@@ -32,8 +34,11 @@ def doubts(task: Task, grounds: Grounds, labels: Tally) -> tuple[str, ...]:
             f"{counted(grounds.unanswered, 'item')} of {grounds.items:,} have no answer, or one that can never be "
             "right such as a refusal: counted as wrong."
         )
+    if grounds.silent:
+        sentences.append(_no_answers(grounds))
     if labels.labelled:
         sentences += _few(grounds)
+        sentences += _rough(grounds)
         # If the task looks for no group, the headline itself is about all items.
         if not grounds.overall.enough and task.sought is not None and not task.of_models:
             sentences.append(f"There is no number for all items together: {grounds.overall.words}.")
@@ -57,6 +62,29 @@ def missing(labels: Tally) -> tuple[str, ...]:
         for count, fate in fates
         if count
     )
+
+
+def _no_answers(grounds: Grounds) -> str:
+    """A sentence on the models that gave no answer: to a reader who does not know, such a model looks bad by chance."""
+    (first, count), *others = grounds.silent
+    each = [f"{name} for {count:,}" for name, count in others[:_NAMED]]
+    each += [f"{len(others) - _NAMED:,} more models for fewer"] if len(others) > _NAMED else []
+    name = f"{first} has no answer for {count:,} of {grounds.items:,} items"
+    return f"{listed([name, *each])}. An item without an answer counts as wrong."
+
+
+def _rough(grounds: Grounds) -> list[str]:
+    """A sentence on how often models are right, where labels went where they differ and few speak for all items."""
+    exact = all(is_exact(row.low, row.high) for row in grounds.rows if row.n)
+    if grounds.anchors is None or grounds.anchors >= ENOUGH or exact:
+        return []
+    was = "was" if grounds.anchors == 1 else "were"
+    drawn = "no label was" if not grounds.anchors else f"only {counted(grounds.anchors, 'label')} {was}"
+    words = (
+        f"How often each model is right is a rough guess, which can be off by more than its range: {drawn} drawn at "
+    )
+    words += "random from all items. Which model is better does not depend on it. If you need the number, ask for the "
+    return [f"{words}accuracy of one model too."]
 
 
 def _few(grounds: Grounds) -> list[str]:

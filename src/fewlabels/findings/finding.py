@@ -184,8 +184,17 @@ def grounds_of(reading: Reading) -> Grounds:
         overall=reading.overall,
         said=_said(audit),
         unanswered=0 if audit.spec.task.of_models else int((audit.pool.predicted >= len(audit.pool.choices)).sum()),
+        silent=_silent(audit) if audit.spec.task.of_models else (),
+        anchors=audit.anchored if audit.spec.task.of_models else None,
         confusions=confused(reading.confusions, reading.groups) if audit.spec.task.metric.vector else (),
     )
+
+
+def _silent(audit: Assessment) -> tuple[tuple[str, int], ...]:
+    """The models without an answer for some items, each with their number, most first."""
+    counts = (audit.pool.answers < 0).sum(axis=0).tolist()
+    found = [(name, count) for name, count in zip(audit.pool.models, counts, strict=True) if count]
+    return tuple(sorted(found, key=lambda each: -each[1]))
 
 
 def _noise(audit: Assessment) -> str:

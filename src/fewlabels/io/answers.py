@@ -18,7 +18,7 @@ from fewlabels.io.never_right import check_classes, never_right
 from fewlabels.io.scores import vector_width
 from fewlabels.io.sentences import named, refuses
 from fewlabels.io.spellings import alike, bare, readings
-from fewlabels.wording import listed, some_of
+from fewlabels.wording import counted, listed, some_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from fewlabels.io.finder import Roles
     from fewlabels.io.manner import Manner
     from fewlabels.io.source import Source
+
+_LOOKED_AT = 200  # answers that are not in the list, which are looked at for a way to read them
 
 
 def classes_and_predicted(
@@ -79,8 +81,8 @@ def classes_and_predicted(
     place = {value: left.get(every[k], -1) for value, k in places.items()}
     code = encoded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
     if (strange := [value for value in distinct if place.get(value) is None]) and not unlisted:
-        row = int(np.flatnonzero(code == distinct.index(strange[0]))[0]) + 1
-        raise _unknown_class(source.at(row, name), strange[0], known, manner)
+        rows = np.flatnonzero(code == distinct.index(strange[0])) + 1
+        raise _unknown_class(source.at(rows.tolist(), name), strange, known, manner)
     return known, np.array([*(place.get(value, -1) for value in distinct), -1], dtype=np.int32)[code]
 
 
@@ -242,18 +244,30 @@ def _check_refusals(source: Source, column: str, predicted: pa.Array[Any], class
 
     Where nearly every answer is another text, they are not classes at all, and something else is wrong.
     """
-    refusal = next((name for name in classes if refuses(name)), None)
-    if refusal is None or 2 * len(classes) > len(predicted):
+    refusals = [name for name in classes if refuses(name)]
+    if not refusals or 2 * len(classes) > len(predicted):
         return
-    rows = np.flatnonzero(pc.equal(predicted, pa.scalar(refusal)).fill_null(False)) + 1
+    rows = np.flatnonzero(pc.is_in(predicted, pa.array(refusals))) + 1
+    others = f" ({counted(len(refusals) - 1, 'other')} too)" if len(refusals) > 1 else ""
     raise InputError(
-        f"{refusal!r} looks like a refusal, and would be a class that people can choose. Count it as wrong, with ",
-        Argument("never_right", [refuses(refusal)]),
+        f"{refusals[0]!r} looks like a refusal{others}, and would be a class that people can choose. Count "
+        f"{'such answers' if others else 'it'} as wrong, with ",
+        Argument("never_right", _patterns(refusals)),
         ". If it is a class, name all classes with ",
         Argument("classes"),
         ".",
         at=source.at(rows.tolist(), column),
     )
+
+
+def _patterns(answers: Iterable[str]) -> list[str]:
+    """The patterns of the refusals among some answers, each once.
+
+    >>> _patterns(["I'm sorry, but no.", "spam", "I’m Sorry, I am not sure.", "As an AI, I cannot say."])
+    ["I'm sorry*", 'As an AI*']
+    """
+    found = (pattern for pattern in map(refuses, answers) if pattern)
+    return list({pattern.casefold(): pattern for pattern in reversed(list(found))}.values())[::-1]
 
 
 def _class_places(values: list[str], classes: tuple[str, ...]) -> dict[str, int]:
@@ -285,7 +299,8 @@ def _is_same_number(one: str, other: str) -> bool:
     return _number(one) is not None and _number(one) == _number(other)
 
 
-def _unknown_class(at: Place, value: str, classes: tuple[str, ...], manner: Manner) -> InputError:
+def _unknown_class(at: Place, strange: Sequence[str], classes: tuple[str, ...], manner: Manner) -> InputError:
+    value, *others = strange
     if is_whole(value) and _are_positions(classes):
         return InputError(
             f"{value} is not a position in the list of classes, which has 0 to {len(classes) - 1:,}. "
@@ -304,24 +319,29 @@ def _unknown_class(at: Place, value: str, classes: tuple[str, ...], manner: Mann
         what = (
             f"names {listed(list(map(repr, names)))}" if names else f"does not clearly name one of {some_of(classes)}"
         )
+    too = f" The list lacks {some_of(others, 3)} too." if others and not manner.in_sentences else ""
+    too = f" The same holds for {some_of(others, 3)}." if others and manner.in_sentences else too
     return InputError(
-        f"{value!r} {what}. {hint}Correct it, or add it to ",
+        f"{value!r} {what}.{too} {hint}Correct it, or add it to ",
         Argument("classes"),
         "; or count every answer that is not in the list as wrong, with ",
         Argument("unlisted", "wrong"),
-        *_reading(value, classes, names, manner),
+        *_reading(strange, classes, manner),
         ".",
         at=at,
     )
 
 
-def _reading(value: str, classes: tuple[str, ...], names: list[str], manner: Manner) -> tuple[Piece, ...]:
-    """How an answer that is not in the list could be read, if there is a way."""
-    if pattern := refuses(value):
-        return "; or, as it looks like a refusal, count such answers as wrong with ", Argument("never_right", [pattern])
-    if len(readings([value], classes).get(value, [])) == 1:
-        return "; or read answers whatever their case and marks, with ", Argument("any_spelling", value=True)
-    if len(names) == 1 and not manner.in_sentences:
-        how = Argument("in_sentences", value=True)
-        return f"; or read a sentence that names one class, here {names[0]!r}, as that class, with ", how
-    return ()
+def _reading(strange: Sequence[str], classes: tuple[str, ...], manner: Manner) -> list[Piece]:
+    """How answers that are not in the list could be read, if there are ways: one message for all that are wrong."""
+    some, pieces = strange[:_LOOKED_AT], list[Piece]()
+    spelt = {value for value, meant in readings(some, classes).items() if len(meant) == 1}
+    sentence = next((value for value in some if value not in spelt and len(named(value, classes)) == 1), None)
+    if sentence is not None and not manner.in_sentences:
+        pieces += [f"; or read a sentence that names one class, such as {sentence!r}, as that class, with "]
+        pieces += [Argument("in_sentences", value=True)]
+    elif spelt:
+        pieces += ["; or read answers whatever their case and marks, with ", Argument("any_spelling", value=True)]
+    if patterns := _patterns(some):
+        pieces += ["; or count what looks like a refusal as wrong, with ", Argument("never_right", patterns)]
+    return pieces

@@ -20,7 +20,8 @@ _NAMED = 4  # the most models that are listed as good as the best
 LEGEND = (
     "right: of these labels, which went where the models differ, so the better of two may have fewer. mean, low, high: "
     "how often it is right; this is known far less well than which is better. chance: the probability that no other "
-    "model is right more often. behind: how much less often it is right than the first. regret: the average loss from "
+    "model is right more often, but never more than the labels of items on which two models differ allow, so these can "
+    "add up to less than 100%. behind: how much less often it is right than the first. regret: the average loss from "
     "choosing it. as_good: the labels do not show that it is worse than the first."
 )
 

@@ -223,6 +223,10 @@ class Grounds:
         The pairs of classes that are mixed up most; empty unless the metric is a confusion matrix.
     unanswered
         The number of items whose answer is missing or never right.
+    silent
+        The models that have no answer for some items, each with their number, most first; none if there is one model.
+    anchors
+        How many labels were drawn at random from all items, if the question is about several models.
     said
         If the metric is the true share of a class: the share of the items that are predicted as it.
     """
@@ -235,6 +239,8 @@ class Grounds:
     overall: Overall
     confusions: tuple[Confused, ...] = ()
     unanswered: int = 0
+    silent: tuple[tuple[str, int], ...] = ()
+    anchors: int | None = None
     said: float | None = None
 
     @cached_property

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from fewlabels.errors import InputError, quoted
+from fewlabels.io.columns import as_text
 from fewlabels.io.finder import Guess, guess, names
 from fewlabels.io.finder.look import Look
 from fewlabels.io.finder.models import roles_by_model, stated_by
@@ -18,7 +22,7 @@ from fewlabels.io.one_model import check_spelling, read_one
 from fewlabels.io.predictions import read_models
 from fewlabels.understanding.options import class_list, score_names
 from fewlabels.understanding.words import MOST_NAMES, Understood, alike_line, content_words, sentence_lines
-from fewlabels.wording import counted, some_of, some_pieces
+from fewlabels.wording import counted, shortened, some_of, some_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from fewlabels.understanding.options import ReadOptions
 
 _MOST_MODELS = 6  # models that are described one by one
+_MOST_ANSWERS = 3  # answers that do not count as any class, which are shown
 _FEW_CLASSES = 50  # of more classes, some are named by one model only, and that is nothing to mention
 
 
@@ -92,9 +97,19 @@ def read_files(
         Understood("confidence", _by_model(guesses, "confidence", "none"), "--confidence"),
     ]
     truth = next((guessed.truth for guessed in guesses.values() if guessed.truth), None)
-    answers = [(source, None if own["scores"] else own["predicted"]) for source, own, _ in asked.values()]
-    lines = _lines(pool, roles, truth, options, sentence_lines(answers, pool, options))
+    answers = [
+        _Column(source, own["id"], None if own["scores"] else own["predicted"]) for source, own, _ in asked.values()
+    ]
+    lines = _lines(pool, roles, truth, options, answers)
     return pool, lines, [name for name in unused if name not in groups]
+
+
+class _Column(NamedTuple):
+    """The column of a model's answers, if it has one, with the ids beside it."""
+
+    source: Source
+    id: str | None
+    answers: str | None
 
 
 _ROLES = ("id", "scores", "predicted", "confidence")
@@ -164,7 +179,7 @@ def _by_model(guesses: Mapping[str, Guess], role: str, nothing: str) -> str:
     for model, guessed in guesses.items():
         column = getattr(guessed, role)
         if column is None and guessed.verbal and role == "confidence":
-            columns[model] = f"column {guessed.verbal!r} is in words"
+            columns[model] = f"column {guessed.verbal!r} is in words: kept for grouping"
         else:
             columns[model] = nothing if column is None else f"column {column!r}"
     if len(set(columns.values())) == 1:
@@ -208,8 +223,8 @@ def read_wide(
     used = {guessed.id, guessed.content, guessed.truth, *words, *groups}
     for own in roles.values():
         used |= {own.predicted, own.confidence, *own.scores}
-    answers = [(source, None if own.scores else own.predicted) for own in roles.values()]
-    lines = _lines(pool, lines, guessed.truth, options, sentence_lines(answers, pool, options))
+    answers = [_Column(source, guessed.id, None if own.scores else own.predicted) for own in roles.values()]
+    lines = _lines(pool, lines, guessed.truth, options, answers)
     return pool, lines, [name for name in source.columns if name not in used]
 
 
@@ -222,9 +237,10 @@ def _columns(roles: Mapping[str, Roles], role: str) -> str:
 
 
 def _lines(
-    pool: Pool, roles: list[Understood], truth: str | None, options: ReadOptions, sentences: list[Understood]
+    pool: Pool, roles: list[Understood], truth: str | None, options: ReadOptions, columns: Sequence[_Column]
 ) -> list[Understood]:
     """How the models were understood: who they are, where they differ, what is missing, and what sentences name."""
+    sentences = sentence_lines([(column.source, column.answers) for column in columns], pool, options)
     models = tuple(some_pieces(pool.models, MOST_NAMES))
     lines = [Understood("models", f"{len(pool.models):,}: ", "--models NAMES", models), *roles]
     differ = int((pool.answers != pool.answers[:, :1]).any(axis=1).sum())
@@ -238,7 +254,8 @@ def _lines(
         words = f"{pool.models[h]!r} has {lacks} for {counted(count, 'item')}; {counts} as wrong"
         # "Yes." beside "yes" is hardly meant to be wrong.
         strict = options.unlisted == "wrong" and not (options.any_spelling or options.in_sentences or sentences)
-        lines.append(Understood("", words, "--any-spelling" if strict else ""))
+        why = _why_missing(pool, h, columns[h])
+        lines.append(Understood("", f"{words}: " if why else words, "--any-spelling" if strict else "", why))
     classes = tuple(some_pieces(pool.choices, MOST_NAMES))
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
     lines += [*alike_line(pool), *_alone_line(pool)] if class_list(options.classes) is None else []
@@ -251,6 +268,26 @@ def _lines(
     if truth is not None:
         lines.append(Understood("labels", f"column {truth!r} looks like labels: not used", "tell FILE --adopt"))
     return lines
+
+
+def _why_missing(pool: Pool, h: int, column: _Column) -> tuple[str, ...]:
+    """Pieces that say what a model's file has instead of its answers: no row, an empty cell, or what it says most."""
+    if column.answers is None or column.id is None:
+        return ()
+    table = column.source.table([column.id, column.answers])
+    ids = pc.utf8_trim_whitespace(as_text(column.source, column.id, table[column.id]).combine_chunks()).to_pylist()
+    if not pool.has(ids).all():  # the 7.0 of one file are the 7 of another
+        ids = [item.partition(".")[0] for item in ids]
+    said = pc.utf8_trim_whitespace(as_text(column.source, column.answers, table[column.answers]).combine_chunks())
+    lost = pool.answers[pool.positions(ids), h] < 0
+    counts = Counter(text or "" for text in said.filter(pa.array(lost)).to_pylist())
+    absent, empty = len(pool) - len(ids), counts.pop("", 0)
+    kinds = [f"{absent:,} not in the file"] if absent else []
+    kinds += [f"{empty:,} empty"] if empty else []
+    kinds += [f"{shortened(answer, 32)!r} ({n:,}×)" for answer, n in counts.most_common(_MOST_ANSWERS)]
+    rest = counts.total() - sum(n for _, n in counts.most_common(_MOST_ANSWERS))
+    kinds += [f"{rest:,} with other answers"] if rest else []
+    return tuple(f"{kind}," for kind in kinds[:-1]) + tuple(kinds[-1:])
 
 
 def _twins(pool: Pool) -> list[str]:

@@ -92,7 +92,7 @@ def roles_by_model(source: Source, models: Sequence[str] | None, **asked: Any) -
         one = find_roles(source, **rest, scores=scores, predicted=predicted, confidence=confidence)
         roles[name] = replace(one, confidence=confidence)  # a column "confidence" belongs to no model
     used = {column for one in roles.values() for column in (one.id, one.predicted, one.confidence, *one.scores)}
-    if asked["content"] in used - {asked["id"]}:
+    if asked["content"] in used - {asked["id"], None}:
         raise InputError(
             Argument("content", asked["content"]),
             " is a column of predictions: an annotator who sees it is not blind. Name another.",
