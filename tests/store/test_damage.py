@@ -134,7 +134,7 @@ def test_a_running_assessment_notices_at_its_next_look(store: Store) -> None:
     assert len(audit.labels()) == 24
     sql(store, "DELETE FROM events WHERE seq > 46", "UPDATE heads SET seq = 46")
     for call in (audit.labels, lambda: audit.ask(1), lambda: audit.tell({"z00": "ant"}, adopt=True)):
-        with pytest.raises(StoreError, match=r"shorter than before, or another.*Load the assessment again"):
+        with pytest.raises(StoreError, match=r"shorter than before, or a different one.*Load the assessment again"):
             call()
 
 

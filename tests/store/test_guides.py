@@ -27,7 +27,7 @@ def store(shared_store_url: str) -> Store:
 
 def test_a_first_version_that_is_refused_leaves_nothing_behind(store: Store) -> None:
     guides = Guides(store)
-    with pytest.raises(InputError, match="meanwhile"):
+    with pytest.raises(InputError, match="in the meantime"):
         guides.write("one", guidelines="Hi", over=1)
     assert guides.of("one").version == 0
     assert guides.write("one", guidelines="Hi").version == 1

@@ -229,7 +229,7 @@ class Labelling:
     ) -> int:
         """Record that a person cannot answer, and why, such as "not in the list". Returns the number of items.
 
-        A skip counts as that person's answer. Unless the others settle the item, it waits for the owner and stays
+        A skip counts as that person's turn. Unless the others settle the item, it waits for the owner and stays
         pending: if hard items were left out, the classifier would look better than it is. `own` is as in `tell`.
         """
         return self._answers.take(Sent(self._answers.skips(ids, reason, annotator, key), key, own=own))
