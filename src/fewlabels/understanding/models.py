@@ -17,7 +17,14 @@ from fewlabels.io.manner import Manner
 from fewlabels.io.one_model import check_spelling, read_one
 from fewlabels.io.predictions import read_models
 from fewlabels.understanding.options import class_list, score_names
-from fewlabels.understanding.words import MOST_NAMES, Understood, alike_line, content_words, sentence_lines
+from fewlabels.understanding.words import (
+    MOST_NAMES,
+    Understood,
+    alike_line,
+    class_pieces,
+    content_words,
+    sentence_lines,
+)
 from fewlabels.wording import counted, some_of, some_pieces
 
 if TYPE_CHECKING:
@@ -239,7 +246,7 @@ def _lines(
         # "Yes." beside "yes" is hardly meant to be wrong.
         strict = options.unlisted == "wrong" and not (options.any_spelling or options.in_sentences or sentences)
         lines.append(Understood("", words, "--any-spelling" if strict else ""))
-    classes = tuple(some_pieces(pool.choices, MOST_NAMES))
+    classes = class_pieces(pool)
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
     lines += [*alike_line(pool), *_alone_line(pool)] if class_list(options.classes) is None else []
     lines += sentences
