@@ -23,7 +23,7 @@ from fewlabels.store.people import People
 from scripts.site import drawings
 from tests.support.browser import QUIET, browser_of_this_machine, running
 
-_WIDE, _HIGH = 1000, 880
+_WIDE, _HIGH = 1000, 915
 
 
 def clothes(address: Path) -> tuple[fl.Assessment, str]:

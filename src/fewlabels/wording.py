@@ -235,6 +235,14 @@ class Style:
         """
         return f"{self.value(mean, low, high)} ({self.range(low, high)})"
 
+    def spanning(self, mean: float | None, low: float | None, high: float | None) -> str:
+        """A value with its interval, in a sentence.
+
+        >>> Style(share=True).spanning(0.617, 0.551, 0.694)
+        '62% (55% to 69%)'
+        """
+        return f"{self.value(mean, low, high)} ({self.value(low, low, high)} to {self.value(high, low, high)})"
+
     def stated(self, value: float) -> str:
         """A value that somebody chose, such as a line to reach, with all its digits.
 

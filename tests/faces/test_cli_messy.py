@@ -122,9 +122,9 @@ def test_it_says_what_it_does_not_use_and_why(tmp_path) -> None:
 def test_classes_are_listed_and_wrapped_between_names(tmp_path) -> None:
     names = [f"a class of things {k}" for k in range(31)]
     result, _ = new(tmp_path, "p.csv", "id,predicted\n" + "".join(f"{k},{name}\n" for k, name in enumerate(names)))
-    for name in sorted(names)[:30]:
+    for name in sorted(names)[:10]:
         assert any(f"'{name}'" in line for line in result.stderr.splitlines())
-    assert "and 1 more" in result.stderr
+    assert "and 21 more" in result.stderr
     assert f"'{max(names)}'" not in result.stderr
     assert all(len(line) < 80 for line in result.stderr.splitlines() if line.startswith(" " * 14))
 

@@ -166,19 +166,21 @@ def result(answer: Answer, run: Run) -> list[str]:
         if run.sure
         else f"After {run.labels} labels, the budget,"
     )
+    ranges = zip(answer.table["low"], answer.table["high"], strict=True)
+    style = wording.Style(share=True).fitting(ranges)
     return [
         f"{end}: the class that the network gets wrong most often is {name}.",
         "",
-        f"{'it says':<12} {'items':>6} {'labels':>7}   {'right':>10}   {'between (95%)':<20}  chance of being worst",
-        *(_line(row) for row in answer.table.rows()),
+        f"{'it says':<12} {'items':>6} {'labels':>7}   {'right':>5}   {'between (95%)':<16}  chance of being worst",
+        *(_line(row, style) for row in answer.table.rows()),
         "",
     ]
 
 
-def _line(row: Mapping[str, float]) -> str:
-    mean, low, high = (wording.percent(row[name]) for name in ("mean", "low", "high"))
+def _line(row: Mapping[str, float], style: wording.Style) -> str:
+    mean, low, high = (style.value(row[name]) for name in ("mean", "low", "high"))
     bounds, chance = f"{low} and {high}", wording.probability(row["chance"])
-    return f"{row['group']:<12} {row['n']:>6,} {row['labelled']:>7}   {mean:>10}   {bounds:<20}  {chance}"
+    return f"{row['group']:<12} {row['n']:>6,} {row['labelled']:>7}   {mean:>5}   {bounds:<16}  {chance}"
 
 
 def check(answer: Answer, accuracy: Mapping[str, float]) -> list[str]:

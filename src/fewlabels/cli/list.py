@@ -49,18 +49,20 @@ def _row(store: Store, name: str) -> dict[str, object]:
     from fewlabels.beginning import load
     from fewlabels.cli.common import talk
     from fewlabels.errors import SpecError
+    from fewlabels.findings.labels import tally
     from fewlabels.findings.phrases import question
 
     record = store.open(name)
     row: dict[str, object] = {"name": name, "created": record.created_at.strftime("%Y-%m-%d %H:%M")}
     try:
         with closing(load(store, name)) as audit:
+            count = tally(audit)
             return row | {
                 "question": question(audit),
                 "items": len(audit.pool),
                 "groups": len(audit.groups),
-                "labels": audit.labelled,
-                "pending": len(audit.pending()),
+                "labels": count.labelled,
+                "pending": count.pending + count.unresolved,
             }
     except SpecError as error:
         talk(f"{name}: {error}")  # nor may one whose part is missing: its labels are known

@@ -164,13 +164,13 @@ def watched(table: RemoteTable) -> Iterator[None]:
 def _understood(
     sample: Source, guessed: Guess, pool: Pool, confidence: str | None, groups: Sequence[str]
 ) -> list[Understood]:
-    from fewlabels.understanding.words import MOST_NAMES, Understood, content_words, left_over, likely_line
+    from fewlabels.understanding.words import Understood, class_pieces, content_words, left_over, likely_line
     from fewlabels.wording import some_pieces
 
     assert pool.reserve is not None
     count = len(pool.reserve.unit)
     named = "all are named" if count == len(pool) else f"{count:,} of them are named; the rest stay in the table"
-    classes = tuple(some_pieces(pool.choices, MOST_NAMES))
+    classes = class_pieces(pool)
     lines = [
         Understood("items", named, ""),
         Understood("id", f"column {guessed.id!r}", "--id NAME"),

@@ -26,7 +26,7 @@ from fewlabels.priors import Learned
 from fewlabels.special import expit, logit
 from fewlabels.table import Table
 from fewlabels.undefined import divided
-from fewlabels.wording import percent
+from fewlabels.wording import Style, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -330,7 +330,7 @@ def judge_rows(table: Table) -> list[list[str]]:
             cells.append("–")
             continue
         range_ = "" if row["measure"] == "says pass" else f" ({write(row['low'])} – {write(row['high'])})"
-        counts = "" if row["k"] is None else f"; {row['k']:,} of {row['of']:,}"
+        counts = "" if row["k"] is None else f"; {row['k']:,} of {row['of']:,}" if row["of"] else "; no label"
         cells.append(f"{write(row['mean'])}{range_}{counts}")
     return [head, *found.values()]
 
@@ -361,9 +361,8 @@ def in_words(table: Table) -> tuple[str, ...]:
 def _sentence(name: str, rows: Mapping[str, Mapping[str, float]]) -> str:
     def said(measure: str) -> str:
         row = rows[measure]
-        return (
-            f"{percent(row['mean'])} ({percent(row['low'])} to {percent(row['high'])}; {row['k']:,} of {row['of']:,})"
-        )
+        ends = Style(share=True).spanning(row["mean"], row["low"], row["high"])
+        return f"{ends.removesuffix(')')}; {row['k']:,} of {row['of']:,})"
 
     who = "The verdict" if name == PREDICTED else name
     kappa, rate = rows["kappa"], rows["true pass rate"]
@@ -380,6 +379,6 @@ def _sentence(name: str, rows: Mapping[str, Mapping[str, float]]) -> str:
     )
     return (
         f"{who} agrees with people on {said('agreement')}. It {', and '.join(known)}.{beyond} It passes "
-        f"{percent(rows['says pass']['mean'])} of the items; people would pass {percent(rate['mean'])} "
-        f"({percent(rate['low'])} to {percent(rate['high'])})."
+        f"{percent(rows['says pass']['mean'])} of the items; people would pass "
+        f"{Style(share=True).spanning(rate['mean'], rate['low'], rate['high'])}."
     )

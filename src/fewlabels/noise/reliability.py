@@ -9,7 +9,7 @@ import numpy as np
 
 from fewlabels.special import expit
 from fewlabels.table import Table
-from fewlabels.wording import counted, listed, percent
+from fewlabels.wording import Style, counted, listed, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -80,7 +80,7 @@ class Reliability:
     def by_name(self) -> dict[str, str]:
         """How often each person is right, in words."""
         return {
-            row["annotator"]: f"{percent(row['right'])} ({percent(row['low'])} to {percent(row['high'])})"
+            row["annotator"]: Style(share=True).spanning(row["right"], row["low"], row["high"])
             for row in self.people.rows()
         }
 
@@ -116,7 +116,7 @@ class Reliability:
     @property
     def words(self) -> str:
         """The main numbers in sentences."""
-        often = f"{percent(self.floor)} ({percent(self.low)} to {percent(self.high)})"
+        often = Style(share=True).spanning(self.floor, self.low, self.high)
         sentences = [f"People are wrong in {often} of their labels, {self.source}."]
         if self.majority is not None:
             sentences.append(

@@ -21,7 +21,14 @@ from fewlabels.io.manner import Manner
 from fewlabels.io.one_model import check_spelling, read_one
 from fewlabels.io.predictions import read_models
 from fewlabels.understanding.options import class_list, score_names
-from fewlabels.understanding.words import MOST_NAMES, Understood, alike_line, content_words, sentence_lines
+from fewlabels.understanding.words import (
+    MOST_NAMES,
+    Understood,
+    alike_line,
+    class_pieces,
+    content_words,
+    sentence_lines,
+)
 from fewlabels.wording import counted, shortened, some_of, some_pieces
 
 if TYPE_CHECKING:
@@ -256,7 +263,7 @@ def _lines(
         strict = options.unlisted == "wrong" and not (options.any_spelling or options.in_sentences or sentences)
         why = _why_missing(pool, h, columns[h])
         lines.append(Understood("", f"{words}: " if why else words, "--any-spelling" if strict else "", why))
-    classes = tuple(some_pieces(pool.choices, MOST_NAMES))
+    classes = class_pieces(pool)
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
     lines += [*alike_line(pool), *_alone_line(pool)] if class_list(options.classes) is None else []
     lines += sentences

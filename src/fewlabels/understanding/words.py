@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fewlabels.understanding.options import ReadOptions
 
 MOST_NAMES = 30  # classes that are listed; there may be thousands
+_FIRST = 10  # how many are listed if there are more
 _MANY = 30  # more groups are too many to read
 
 
@@ -51,16 +52,26 @@ def formats(sources: Iterable[Source]) -> list[Understood]:
     ]
 
 
+def class_pieces(pool: Pool) -> tuple[str, ...]:
+    """The classes, or the first of many."""
+    from fewlabels.wording import some_pieces
+
+    return tuple(some_pieces(pool.choices, MOST_NAMES if len(pool.choices) <= MOST_NAMES else _FIRST))
+
+
 def unclear(source: Source, guessed: Guess) -> str:
     """Say that no predictions were found, and what to do."""
-    from fewlabels.io.finder.names import VERDICT, of_one_class
+    from fewlabels.io.finder.names import DECIDED, VERDICT, of_one_class
     from fewlabels.wording import some_of
 
     truth, sure = guessed.truth, guessed.confidence
     verdict = next((name for name in source.columns if VERDICT.search(name)), None)
+    said = next((name for name in source.columns if name != truth and DECIDED.fullmatch(name)), None)
     words = f"{source.name} has the columns {some_of(source.columns)}, and none is clearly the classifier's answer. "
     if truth is not None:
         words += f"{truth!r} looks like true labels; if it is the predicted class, add --predicted {truth!r}. "
+    if said is not None:
+        words += f"If {said!r} is what the classifier says, add --predicted {said!r}. "
     if verdict is not None:
         words += f"If {verdict!r} says whether each answer passes, add --verdict {verdict!r}. "
     if sure is not None:
@@ -181,7 +192,7 @@ def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[U
         if idle := [name for name in pool.evidence if tells_nothing(pool.column(name))]:
             words = f"{listed(list(map(repr, idle)))}: the same for all items, so uninformative"
             lines.append(Understood("", words, "--evidence NAMES"))
-    classes = tuple(some_pieces(pool.choices, MOST_NAMES))
+    classes = class_pieces(pool)
     lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
     lines += [] if options.classes else alike_line(pool)
     lines.append(Understood("content", content_words(pool), "--content NAME"))

@@ -143,7 +143,7 @@ def dashboard(audit: Assessment) -> Dashboard:
         verdict=finding.answer.settings.get("verdict") if finding.labels.labelled else None,
         labels=finding.labels.labelled,
         budget=audit.spec.stop.labels,
-        pending=sum(progress["pending"]),
+        pending=finding.labels.pending,
         disputed=sum(progress["unresolved"]),
         standing=audit.standing(),
         groups=groups if rows > 1 or not beside else (),  # the plot says the same of one group

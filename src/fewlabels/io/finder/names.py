@@ -69,6 +69,8 @@ MODEL = re.compile(
     r"| llm|gpt|claude|gemini|llama|mistral|qwen|bert"
     r"| (?: ^|[\W_] ) (?: old|new|base|baseline|candidate|control|treatment|[ab]|v\d+ ) (?: [\W_]|$ )"
 )
+# What a program has decided, or what came of it: a guess would be right too seldom.
+DECIDED = re.compile(r"(?i)(final[ _-]?)?(decision|outcome|result|classification)")
 VERDICT = re.compile("(?i)verdict|judg|grade|passe[ds]|is_?correct")
 PERSON = re.compile("(?i)annot|rater|human|gold|truth|target|actual|expert|coder|worker|person")
 ENDS_IN_ID = re.compile("[ _-][iI][dD]$|[a-z]I[dD]$")
