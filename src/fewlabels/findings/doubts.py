@@ -74,7 +74,7 @@ def _no_answers(grounds: Grounds) -> str:
 
 
 def _rough(grounds: Grounds) -> list[str]:
-    """A sentence on how often models are right, where labels went where they differ and few speak for all items."""
+    """A sentence on how often models are right, if labels went where they differ and few were drawn from all items."""
     exact = all(is_exact(row.low, row.high) for row in grounds.rows if row.n)
     if grounds.anchors is None or grounds.anchors >= ENOUGH or exact:
         return []

@@ -89,5 +89,5 @@ def moved(s: NDArray[np.float64], group: NDArray[np.int64], items: NDArray[np.in
         if done:
             break
     others = (share.sum() - share) / (classes - 1)
-    found: NDArray[np.float64] = np.clip(np.log(share / others), -_FURTHEST, _FURTHEST)
-    return found
+    moves: NDArray[np.float64] = np.clip(np.log(share / others), -_FURTHEST, _FURTHEST)
+    return moves
