@@ -54,14 +54,14 @@ def parts(tmp_path: Path) -> Path:
 
 def run(*arguments: object, text: str | None = None) -> Any:
     done = CliRunner().invoke(cli, [str(one) for one in arguments], input=text)
-    assert done.exit_code == 0, done.output + (done.output or "")
+    assert done.exit_code == 0, done.output
     return done
 
 
 def refused(*arguments: object) -> str:
     done = CliRunner().invoke(cli, [str(one) for one in arguments])
     assert done.exit_code
-    return " ".join((done.output + done.output).split())
+    return " ".join(done.output.split())
 
 
 def filled(batch: str) -> str:
