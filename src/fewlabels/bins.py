@@ -231,7 +231,7 @@ def _read(column: str, held: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
     import pyarrow.compute as pc  # which takes a tenth of a command that has no bins
 
     texts = pc.utf8_trim_whitespace(held)
-    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+    texts = pc.if_else(pc.equal(texts, pa.scalar("")), pa.scalar(None, pa.string()), texts)
     known = texts.drop_null()
     try:
         if len(known) and pc.all(pc.match_substring_regex(known, _ISO)).as_py():

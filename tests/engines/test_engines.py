@@ -142,7 +142,7 @@ def test_numbers_in_bins(make: Make) -> None:
 def test_what_is_no_number_and_no_date_has_no_bin(make: Make) -> None:
     days = ["2023-12-31", "2024-01-01 00:00", " 2025-01-01", "", "soon", None]
     rows = [Row(f"i{n}", "a", (0.2, math.nan, 0.9)[n % 3], day) for n, day in enumerate(days)]
-    bins = {
+    bins: dict[str, dict[str, Any]] = {
         "confidence": {"edges": [0.5], "kind": "number", "count": 2},
         "region": {"edges": [19_723], "kind": "date"},
     }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -30,7 +31,7 @@ FIELDS: list[pa.Field] = [
     pa.field("day", pa.date32()),
 ]
 SCHEMA = pa.schema(FIELDS)
-BINS = {
+BINS: dict[str, dict[str, Any]] = {
     "sent": {"edges": [19_723], "kind": "date"},
     "day": {"edges": [19_723], "kind": "date"},
     "text": {"edges": [19_723], "kind": "date"},

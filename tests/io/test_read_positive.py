@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
 import fewlabels as fl
 from fewlabels.cli.main import cli
 from fewlabels.io.finder import guess
+from fewlabels.io.finder.look import Look
+from fewlabels.io.source import table_source
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 P = np.round(np.random.default_rng(3).random(60), 3)
@@ -175,3 +179,17 @@ def test_numbers_that_look_like_a_confidence_are_mentioned_and_not_used() -> Non
     assert (found.confidence, found.likely) == (None, "Sicherheit")
     assert guess({"id": range(10), "pred": answers, "flag": whole, "age": range(10)}).likely is None
     assert guess({"id": range(10), "pred": answers, "conf": shares, "weight": shares}).likely is None
+
+
+def test_a_long_file_is_not_read_to_its_end_to_find_free_text() -> None:
+    names = [f"n{n}" for n in range(60_000)]
+    table = pa.table({"note": names, "class": [f"c{n % 3_000}" for n in range(60_000)]})
+    source, read = table_source("a table", table), []
+
+    def reader(columns: list[str], numbers: bool) -> Iterator[Any]:
+        for batch in table.select(columns).to_batches(max_chunksize=5_000):
+            read.append(batch.num_rows)
+            yield batch
+
+    assert Look(replace(source, reader=reader)).free() == ["note"]
+    assert sum(read) < 60_000

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 _GROUPS = (
-    "predicted, score:BINS (equal width), weight:BINS, column:NAME, column:NAME:BINS (numbers, dates), map:FILE, "
-    "whole; commas cross several.  "
+    "predicted, score:BINS (equal width), weight:BINS, column:NAME, column:NAME:BINS (numbers, dates: 4 bins, or 30/60 "
+    "or 40/ where they begin), map:FILE, whole; commas cross several.  "
     "[default: predicted, or whole for a question about several models]"
 )
 _VERDICT = (
