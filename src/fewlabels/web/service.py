@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 from fewlabels.assessment import Assessment
 from fewlabels.beginning import load
 from fewlabels.errors import InputError, LabelError, SpecError, StoreError
+from fewlabels.findings.labels import tally
 from fewlabels.findings.phrases import question
 from fewlabels.io.guides import described
 from fewlabels.pool import NO_ANSWER
@@ -185,12 +186,12 @@ class Service:
     def summary(self, name: str) -> m.Summary:
         """Summarise an assessment in one line."""
         audit = self.audit(name)
-        progress = audit.by_group()
+        labels = tally(audit)
         return m.Summary(
             name=name,
             question=question(audit),
-            labels=sum(progress["labelled"]),
-            pending=sum(progress["pending"]),
+            labels=labels.labelled,
+            pending=labels.pending + labels.unresolved,
             items=len(audit.pool),
             groups=len(audit.groups),
             budget=audit.spec.stop.labels,
