@@ -12,8 +12,10 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.findings.doubts import _INSTEAD
+from fewlabels.findings.labels import tally
 from fewlabels.table import Table
 from fewlabels.web import pages
+from fewlabels.web.views import dashboard
 from fewlabels.web.work import OverTime, Pace, happenings, latest, work
 from tests.support.web import bearer, client_of, make_site, pool_of_texts
 
@@ -208,7 +210,7 @@ def test_a_page_names_the_fields_of_its_forms() -> None:
 
 
 def test_how_often_people_are_right_takes_the_place_of_lesser_numbers() -> None:
-    site = make_site(overlap=2, noisy=True)
+    site = make_site(overlap=2, noisy=True, prior=fl.Uniform())
     audit = site.audit()
     for who in ("ann", "bob"):
         audit.tell(dict.fromkeys(audit.ask(6, annotator=who).ids, "class 1"), annotator=who)
@@ -217,6 +219,21 @@ def test_how_often_people_are_right_takes_the_place_of_lesser_numbers() -> None:
     assert "Right" in words(part)
     assert "Holds" not in words(part)
     assert re.search(r"<td class=\"number\">\d[\d.]*%<br>", part.text)
+
+
+def test_votes_that_differ_are_counted_once_where_they_are_weighed() -> None:
+    site = make_site(pool=pool_of_texts(20, 3), overlap=2, noisy=True, prior=fl.Uniform(), stop=fl.Stop(labels=2))
+    audit = site.audit()
+    audit.tell(dict.fromkeys(audit.ask(6, annotator="ann").ids, "class 1"), annotator="ann")
+    audit.tell(dict.fromkeys(audit.ask(2, annotator="bob").ids, "class 2"), annotator="bob")
+    assert audit.labelled == 0, "until they are weighed"
+    view, known = dashboard(audit), tally(audit)
+    assert (view.labels, view.pending, view.disputed) == (2, 4, 0)
+    assert (known.labelled, known.pending + known.unresolved, known.unresolved) == (2, 4, 0)
+    with client_of(site) as client:
+        (one,) = client.get("/api/v1/assessments", headers=bearer(site.ann)).json()
+        assert (one["labels"], one["pending"]) == (2, 4)
+        assert "The 2 labels that were planned are there" in words(client.get("/label/audit", headers=bearer(site.ann)))
 
 
 @pytest.mark.parametrize("part", ["live", "groups"])

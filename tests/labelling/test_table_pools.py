@@ -349,6 +349,29 @@ def test_the_command_line_says_where_a_table_is_now(tmp_path: Path) -> None:
     assert fl.Store(tmp_path / "audit.db").verify().ok
 
 
+def test_every_pool_of_a_table_moves_with_it(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from fewlabels.cli.main import cli
+
+    store = Store(tmp_path / "audit.db")
+    for name, place, columns in (("one", "here", []), ("two", "here", ["place"]), ("beside", "elsewhere", ["place"])):
+        (tmp_path / place).mkdir(exist_ok=True)
+        pq.write_table(pa.table(rows(330 if place == "elsewhere" else 300)), tmp_path / place / "a.parquet")
+        fl.create(store, name, fl.read_pool(tmp_path / place / "*.parquet", columns=columns))
+    (tmp_path / "here").rename(tmp_path / "there")
+    words = ["relocate", str(tmp_path / "audit.db"), "one", str(tmp_path / "there" / "*.parquet")]
+    said = CliRunner().invoke(cli, words).output
+    assert "'one' finds its predictions" in said
+    assert "'two' finds its predictions" in said
+    assert "beside" not in said
+    for name, place in (("one", "there"), ("two", "there"), ("beside", "elsewhere")):
+        reserve = fl.load(store, name).whole.reserve
+        assert reserve is not None
+        assert f"/{place}/" in reserve.table["table"]
+    store.close()
+
+
 @pytest.mark.parametrize("source", ["answers/*.parquet", "answers"])
 def test_files_that_are_added_to_a_folder_are_not_part_of_what_was_begun(tmp_path: Path, source: str) -> None:
     (tmp_path / "answers").mkdir()

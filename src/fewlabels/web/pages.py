@@ -15,6 +15,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from fewlabels import plots
+from fewlabels.findings.labels import tally
 from fewlabels.io import write_rows
 from fewlabels.io.guides import as_lines
 from fewlabels.report import outlook
@@ -180,7 +181,7 @@ def label(name: str, request: Request, service: Here, person: Anyone) -> Respons
     settings = service.settings
     view = labelling_view(service, name) | {"ahead": settings.ahead, "lease": settings.lease}
     view["before"] = service.answered(name, person.name)
-    budget, labels = service.audit(name).spec.stop.labels, service.audit(name).labelled
+    budget, labels = service.audit(name).spec.stop.labels, tally(service.audit(name)).labelled
     view["planned"] = budget if budget is not None and labels >= budget else None
     return page(request, "label.html", person, name=name, here="label", **view)
 

@@ -186,12 +186,12 @@ class Service:
     def summary(self, name: str) -> m.Summary:
         """Summarise an assessment in one line."""
         audit = self.audit(name)
-        count = tally(audit)
+        labels = tally(audit)
         return m.Summary(
             name=name,
             question=question(audit),
-            labels=count.labelled,
-            pending=count.pending + count.unresolved,
+            labels=labels.labelled,
+            pending=labels.pending + labels.unresolved,
             items=len(audit.pool),
             groups=len(audit.groups),
             budget=audit.spec.stop.labels,

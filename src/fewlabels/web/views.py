@@ -108,9 +108,7 @@ def done(audit: Assessment) -> Done:
 
 
 def _judged(audit: Assessment, level: float) -> Judged | None:
-    """How good the judges are, in each group if there are few; None without labels or without a judge."""
-    if not audit.labelled:
-        return None
+    """How good the judges are, in each group if there are few; None without a judge."""
     table = judge_table(audit, level, None if len(audit.groups) <= _MOST_JUDGED else whole(audit.pool))
     if not len(table):
         return None
@@ -122,7 +120,7 @@ def dashboard(audit: Assessment) -> Dashboard:
     """Compute the dashboard of an assessment."""
     reading = Reading(audit)
     audit = reading.audit
-    finding, progress = found_in(reading), audit.by_group()
+    finding = found_in(reading)
 
     def drawn(names: Sequence[str]) -> tuple[Plot, ...]:
         read = [plots.PLOTS[name].read(reading) for name in names if plots.PLOTS[name].suits(audit)]
@@ -143,13 +141,13 @@ def dashboard(audit: Assessment) -> Dashboard:
         verdict=finding.answer.settings.get("verdict") if finding.labels.labelled else None,
         labels=finding.labels.labelled,
         budget=audit.spec.stop.labels,
-        pending=finding.labels.pending,
-        disputed=sum(progress["unresolved"]),
+        pending=finding.labels.pending + finding.labels.unresolved,
+        disputed=finding.labels.unresolved,
         standing=audit.standing(),
         groups=groups if rows > 1 or not beside else (),  # the plot says the same of one group
         rows=rows,
         rows_title=_rows_title(finding, groups),
-        judged=_judged(audit, reading.level),
+        judged=_judged(audit, reading.level) if finding.labels.labelled else None,
         plots=beside,
         below=below,
         folded=folded,
