@@ -55,7 +55,7 @@ class Stock:
         if not names or not len(items):
             return [{} for _ in items]
         if pool.reserve is not None:
-            return self._supply.columns(pool, items, names, self._journal.ledger.next_rows())
+            return self._supply.columns(pool, items, names, self._journal.ledger.next_rows)
         columns = [_values(pool.column(name), items) for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
@@ -72,7 +72,7 @@ class Stock:
         pool = self._journal.subject.pool
         if pool.reserve is not None and pool.content is None and len(items):
             try:
-                self._supply.columns(pool, items, (), self._journal.ledger.next_rows())
+                self._supply.columns(pool, items, (), self._journal.ledger.next_rows)
             except PoolChangedError:
                 raise
             except StoreError:
@@ -99,7 +99,7 @@ class Stock:
         if pool.reserve is not None:
             self._supply.check(self._journal.subject.whole)
             with self._journal.reading() as ledger:
-                soon = ledger.next_rows()[:n]
+                soon = ledger.next_rows(n)
             self.handed(soon)  # read now, and not while others wait for the log
         while True:
             rows = self._journal.subject.pool.rows

@@ -14,7 +14,7 @@ from fewlabels.arrow import texts_at
 from fewlabels.errors import InputError, PoolChangedError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -92,9 +92,9 @@ class Supply:
             return looked_up(pool, table, ids)
 
     def columns(
-        self, pool: Pool, rows: Sequence[int], names: Sequence[str], ahead: Sequence[int] = ()
+        self, pool: Pool, rows: Sequence[int], names: Sequence[str], ahead: Callable[[int], Sequence[int]]
     ) -> list[dict[str, Any]]:
-        """Some columns of some items; those of items that may be wanted next are read in the same query.
+        """Some columns of some items. Those of items that will be wanted `ahead` are read in the same query.
 
         Without any columns to fetch, the items are still compared with the table, where nothing else tells that it has
         changed.
@@ -104,7 +104,7 @@ class Supply:
         ids = texts_at(pool.ids, np.array(rows, dtype=np.int64))
         with self._lock:
             if any((item, name) not in self._seen for item in ids for name in [*fetched, _SAME]):
-                others = texts_at(pool.ids, np.array(ahead[:_AHEAD], dtype=np.int64))
+                others = texts_at(pool.ids, np.array(ahead(_AHEAD), dtype=np.int64))
                 with _plain_errors():
                     self._fetch(pool, [*dict.fromkeys([*ids, *others])], fetched)
             found = [{name: self._seen[item, name] for name in fetched} for item in ids]
