@@ -13,7 +13,6 @@ from fewlabels.belief import Belief, Target
 from fewlabels.cells import ModelCells
 from fewlabels.checks import number_field
 from fewlabels.errors import Argument, SpecError
-from fewlabels.learned.models import Panel
 from fewlabels.learned.on_cells import (
     answered_strips,
     believe_classes,
@@ -265,6 +264,8 @@ class Learned(Prior):
         `asked` are the groups in which labels were asked, where they differ from those of the cells. All have effects.
         """
         if isinstance(cells, ModelCells):
+            from fewlabels.learned.models import Panel
+
             panel = Panel.of(cells.said, cells.classes, cells.confidences, cells.home, len(cells.filled), cells.focus)
             return Prepared(cells, partial(believe_models, cells, target, panel))
         if cells.right is None:

@@ -60,6 +60,19 @@ def keys_of(ids: Iterable[str], seed: int) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
 
 
+def first_of_each(rows: NDArray[np.int64], group: NDArray[np.int32], most: int) -> list[int]:
+    """The first row of each group, then the second ones and so on, up to `most` in all; groups ascend.
+
+    >>> first_of_each(np.array([7, 8, 9, 3, 4]), np.array([0, 0, 0, 2, 2]), 3)
+    [7, 3, 8]
+    """
+    begins = np.flatnonzero(np.diff(group, prepend=-1))
+    rank = np.arange(len(rows)) - np.repeat(begins, np.diff(begins, append=len(rows)))
+    near = np.flatnonzero(rank < most)
+    found: list[int] = rows[near[np.argsort(rank[near], kind="stable")][:most]].tolist()
+    return found
+
+
 def keys_from(written: Iterable[str]) -> NDArray[np.uint64]:
     """The keys of which engines have written all hexadecimal digits, shape (written,).
 

@@ -13,7 +13,6 @@ from fewlabels.errors import Argument, SpecError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
 from fewlabels.labelling.progress import by_group
 from fewlabels.labelling.promises import check_promise
-from fewlabels.noise import Reliability, reliability
 from fewlabels.standing import Standing, missing_labels, standing
 from fewlabels.table import Table
 from fewlabels.tasks import Answer, Task
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells
     from fewlabels.labelling.ledger import Ledger
     from fewlabels.metrics import Metric
+    from fewlabels.noise import Reliability
     from fewlabels.partition import Partition
     from fewlabels.stopping import Stop
     from fewlabels.views import Views
@@ -115,6 +115,8 @@ class Results:
 
     def annotators(self, level: float) -> Reliability:
         """How often each person is right."""
+        from fewlabels.noise import reliability
+
         check_level(level)
         subject = self._journal.subject
         with self._journal.reading() as ledger:

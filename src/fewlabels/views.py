@@ -9,9 +9,7 @@ import numpy as np
 from fewlabels.belief import Belief, Strata
 from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.labelling.twin import twin
-from fewlabels.learned.models import LevelsBelief, ModelsBelief, OneModelBelief, TruthBelief
 from fewlabels.named import groups_from, metric_from
-from fewlabels.noise import NoisyBelief
 from fewlabels.partition import Partition, cross, partition_from_recipe, whole
 from fewlabels.rectified import rectified, unheard
 
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from fewlabels.labelling.beliefs import Beliefs
     from fewlabels.labelling.journal import Journal
     from fewlabels.labelling.ledger import Ledger
+    from fewlabels.learned.models import ModelsBelief
     from fewlabels.metrics import Metric
     from fewlabels.priors import Prepared
     from fewlabels.rectified import Sample
@@ -160,7 +159,7 @@ class Views:
                 yield ledger, cast("Belief", self._computed(spec.task.metric, None, None, at=ledger).belief)
             else:
                 belief = prior.belief(ledger.outcomes(items=spec.prior.uses_items))
-                yield ledger, _levels(self.journal.subject.anchored(belief, ledger))
+                yield ledger, self._levels(self.journal.subject.anchored(belief, ledger))
 
     # --- any other
 
@@ -182,7 +181,7 @@ class Views:
         groups = None if groups is None else groups_from(groups, pool)
         own = groups is None or (groups is subject.groups and len(groups) > 1 and at is None)
         if own and metric == task.metric and subject.is_own(model) and not subject.spec.strips:
-            return View(metric, _levels(self.belief()), self.journal.subject.cells)
+            return View(metric, self._levels(self.belief()), self.journal.subject.cells)
         if at is not None or groups is None or groups.recipe != {"by": "whole"}:
             return self._computed(metric, groups, model, at=at)
         # The number over all items is read in several places, and takes as long as all groups do.
@@ -224,7 +223,7 @@ class Views:
                 shown = sample if voting is None else sample.relabelled(labels.items, right)
                 drawn = belief.draws(rng, draws)[..., 0]
                 parts[k] = rectified(belief, pool.confidence, shown, rng, pool.count, drawn, bare=bare)
-        return View(metric, parts[0] if voting is None else NoisyBelief.of(parts), cells)
+        return View(metric, parts[0] if voting is None else self.beliefs.mixed(parts), cells)
 
     def _fitting(self, groups: Partition, model: str | None) -> Partition:
         """Groups of the pool as it is now; InputError if they belong to another."""
@@ -260,8 +259,18 @@ class Views:
                 prior.check(cells)
         return cells, prior.on(cells, target)
 
+    def _levels(self, belief: Belief) -> Belief:
+        """The belief about how often each of several models is right; one about one model as it is."""
+        if not self.journal.subject.spec.task.of_models:
+            return belief
+        from fewlabels.learned.models import LevelsBelief, ModelsBelief
+
+        return LevelsBelief.of(belief) if isinstance(belief, ModelsBelief) else belief
+
     def _of_models(self, metric: Metric, groups: Partition, model: str | None) -> View:
         """The belief about all models, or one, in any groups: labels went where models differ, so all are needed."""
+        from fewlabels.learned.models import OneModelBelief, TruthBelief
+
         subject = self.journal.subject
         task, pools = subject.spec.task, subject.whole
         rows, simple = task.cells(pools, groups), metric.marginal and not metric.high_is_bad
@@ -275,7 +284,7 @@ class Views:
             items, true = ledger.labels()
             outcomes = task.metric.outcomes(pools, rows, items, true)
             plain = subject.anchored(subject.spec.prior.on(rows, subject.spec.target).belief(outcomes), ledger)
-        belief = cast("ModelsBelief", _levels(plain))
+        belief = cast("ModelsBelief", self._levels(plain))
         if model is None:
             return View(metric, belief, rows)
         pool = pools.of(model)
@@ -297,11 +306,6 @@ class Views:
             classes=len(pool.choices),
         )
         return View(metric, truth, cells)
-
-
-def _levels(belief: Belief) -> Belief:
-    """The belief about how often each of several models is right; one about one model as it is."""
-    return LevelsBelief.of(belief) if isinstance(belief, ModelsBelief) else belief
 
 
 def _merged(belief: Belief, fine: Cells, cells: Cells) -> Strata:

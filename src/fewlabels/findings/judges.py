@@ -18,7 +18,6 @@ from fewlabels.estimates import affordable, summed_up, value_draws
 from fewlabels.evidence import verdicts
 from fewlabels.metrics import Accuracy, Prevalence
 from fewlabels.named import groups_from
-from fewlabels.noise import NoisyBelief
 from fewlabels.opposites import passing
 from fewlabels.partition import Partition, items_of, whole
 from fewlabels.pool import NO_ANSWER, Pool
@@ -156,6 +155,8 @@ class Measured(NamedTuple):
 
 def _measured(audit: Assessment, judge: Judge, part: Partition, draws: int) -> Iterator[tuple[str, list[Measured]]]:
     """The measures of a judge in each group that has verdicts, with the name of the group."""
+    from fewlabels.noise import NoisyBelief  # `show` looks here whether there is a judge
+
     # Nobody passes an answer that is never right, such as a refusal: those items are known, and not modelled.
     asked = judge._replace(verdict=np.where(_never_right(audit), -1, judge.verdict))
     used, piece = np.unique(part.group.astype(np.int64) * 3 + asked.verdict + 1, return_inverse=True)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from fewlabels.labelling.twin import twin
-from fewlabels.labelling.voting import Voting
-from fewlabels.noise import NoisyBelief
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief
     from fewlabels.labelling.journal import Journal
     from fewlabels.labelling.ledger import Ledger
+    from fewlabels.labelling.voting import Voting
     from fewlabels.priors import Prepared
 
 
@@ -53,8 +54,11 @@ class Beliefs:
         self._subject = subject = self._journal.subject
         self._believed: Believed | None = None
         self._priors: dict[tuple[str, ...], Prepared] = {}
-        noisy, prepared = subject.spec.noisy, self._journal.prepared
-        self._voting = Voting(subject.spec, subject.pool, subject.asking, prepared) if noisy else None
+        self._voting: Voting | None = None
+        if subject.spec.noisy:
+            from fewlabels.labelling.voting import Voting  # a twentieth of a command
+
+            self._voting = Voting(subject.spec, subject.pool, subject.asking, self._journal.prepared)
 
     def snapshot(self, journal: Journal) -> Self:
         """What is believed now, for a snapshot of the journal; this one may learn more meanwhile."""
@@ -112,7 +116,14 @@ class Beliefs:
             return subject.anchored(belief, ledger)
         imputed, metric = voting.told(ledger, slack).imputed, subject.spec.task.metric
         each = [metric.outcomes(subject.pool, subject.cells, imputed.items, true) for true in imputed.labels]
-        return NoisyBelief.of(self.prior.beliefs(each))
+        return self.mixed(self.prior.beliefs(each))
+
+    @staticmethod
+    def mixed(parts: Sequence[Any]) -> Belief:
+        """A belief where labels may be wrong: those after each of several possible labels, mixed."""
+        from fewlabels.noise import NoisyBelief
+
+        return NoisyBelief.of(parts)
 
     def possible_labels(self, at: Ledger | None = None) -> list[NDArray[Any]]:
         """The labelled items and their true classes; several times their classes, where labels may be wrong.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ from fewlabels.labelling.twin import twin
 from fewlabels.labelling.vote_columns import VoteBook
 from fewlabels.labelling.votes import Vote, Votes
 from fewlabels.outcomes import Outcomes
-from fewlabels.reserve import RunsLow
+from fewlabels.reserve import RunsLow, first_of_each
 from fewlabels.store.chain import Mark
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells
     from fewlabels.labelling.votes import Who
     from fewlabels.metrics.base import Metric
-    from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.store import Event
 
@@ -106,7 +106,14 @@ class Ledger:
         """Items in the order in which they began to lack votes; some no longer do, and some come again later."""
         self._last: dict[int, int] = {}  # the place in the queue where each item stands: its last one
         self._passed: dict[Who, int] = {}  # before this place there is nothing for a person
-        self._order, self._starts = _lined_up(pool, cells.asking)
+
+    @cached_property
+    def _line(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The items by group of asking, shape (items,), and where each group begins in them, shape (groups + 1,)."""
+        asking = self._cells.asking
+        if self._pool.reserve is not None:
+            return self._pool.reserve.queue(asking.group, len(asking))
+        return np.argsort(asking.group, kind="stable"), np.concatenate([[0], np.cumsum(asking.sizes)])
 
     def copy(self) -> Ledger:
         """A ledger that stays as it is while this one reads on."""
@@ -364,7 +371,8 @@ class Ledger:
 
         Where items stay in a table it is the next in the queue of the group; RunsLow if none of it is left.
         """
-        members = self._order[self._starts[group] : self._starts[group + 1]]
+        order, starts = self._line
+        members = order[starts[group] : starts[group + 1]]
         if self._pool.reserve is not None:
             for item in members[~self.pending[members] & (self.true[members] < 0)].tolist():
                 if item not in taken:
@@ -379,12 +387,11 @@ class Ledger:
         free = free[~np.isin(free, list(taken))]
         return int(free[rng.integers(len(free))])
 
-    def next_rows(self) -> list[int]:
-        """The first free item of each group's queue, then the second ones and so on, where items stay in a table."""
-        free = self._order[~self.pending[self._order] & (self.true[self._order] < 0)]
-        rank = np.arange(len(free)) - np.searchsorted(self._asking[free], self._asking[free])
-        rows: list[int] = free[np.argsort(rank, kind="stable")].tolist()
-        return rows
+    def next_rows(self, most: int) -> list[int]:
+        """Where items stay in a table: the first free item of each queue, then the second ones, up to `most` in all."""
+        order = self._line[0]
+        free = order[~self.pending[order] & (self.true[order] < 0)]
+        return first_of_each(free, self._asking[free], most)
 
     def was_handed(self, item: int, who: Who) -> bool:
         """Whether a person has, had or answered an item that was not withdrawn since."""
@@ -393,10 +400,3 @@ class Ledger:
     def is_free(self, item: int) -> bool:
         """Whether an item is neither pending nor labelled."""
         return not self.pending[item] and self.true[item] < 0
-
-
-def _lined_up(pool: Pool, asking: Partition) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The items by group of asking, shape (items,), and where each group begins in them, shape (groups + 1,)."""
-    if pool.reserve is not None:
-        return pool.reserve.queue(asking.group, len(asking))
-    return np.argsort(asking.group, kind="stable"), np.concatenate([[0], np.cumsum(asking.sizes)])

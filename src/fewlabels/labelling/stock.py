@@ -55,7 +55,7 @@ class Stock:
         if not names or not len(items):
             return [{} for _ in items]
         if pool.reserve is not None:
-            return self._supply.columns(pool, items, names, self._journal.ledger.next_rows())
+            return self._supply.columns(pool, items, names, self._journal.ledger.next_rows)
         columns = [_values(pool.column(name), items) for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
@@ -82,10 +82,10 @@ class Stock:
         if self._journal.subject.pool.reserve is not None:
             self._supply.check(self._journal.subject.whole)
             with self._journal.reading() as ledger:
-                soon = ledger.next_rows()
+                soon = ledger.next_rows(n)
             # Now, and not while others wait for the log.
-            self.shown(soon[:n])
-            self._supply.compare(self._journal.subject.pool, soon[:n], soon)
+            self.shown(soon)
+            self._supply.compare(self._journal.subject.pool, soon, ledger.next_rows)
         while True:
             rows = self._journal.subject.pool.rows
             try:

@@ -10,7 +10,6 @@ import numpy as np
 from fewlabels.labelling.askers import Asker, Askers
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.labelling.twin import twin
-from fewlabels.learned.models import ModelsBelief
 from fewlabels.rectified import Sample
 
 if TYPE_CHECKING:
@@ -131,6 +130,10 @@ class Subject:
 
     def anchored(self, belief: Belief, ledger: Ledger) -> Belief:
         """A belief about several models knows which labels are of items drawn at random; another stays as it is."""
+        if not self.spec.task.of_models:
+            return belief
+        from fewlabels.learned.models import ModelsBelief
+
         if not isinstance(belief, ModelsBelief):
             return belief
         sample = self.sample(ledger)

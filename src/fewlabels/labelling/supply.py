@@ -14,7 +14,7 @@ from fewlabels.arrow import texts_at
 from fewlabels.errors import InputError, PoolChangedError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -98,9 +98,9 @@ class Supply:
             return looked_up(pool, table, ids)
 
     def columns(
-        self, pool: Pool, rows: Sequence[int], names: Sequence[str], ahead: Sequence[int] = ()
+        self, pool: Pool, rows: Sequence[int], names: Sequence[str], ahead: Callable[[int], Sequence[int]]
     ) -> list[dict[str, Any]]:
-        """Some columns of some items; those of items that may be wanted next are read in the same query.
+        """Some columns of some items. Those of items that will be wanted `ahead` are read in the same query.
 
         What the pool has itself, or was read before, needs no table, and waits for nobody who reads it.
         """
@@ -117,7 +117,7 @@ class Supply:
             for row, one in zip(rows, found, strict=True)
         ]
 
-    def compare(self, pool: Pool, rows: Sequence[int], ahead: Sequence[int] = ()) -> None:
+    def compare(self, pool: Pool, rows: Sequence[int], ahead: Callable[[int], Sequence[int]]) -> None:
         """PoolChangedError if items are not in the table as they were, where nothing else tells that it has changed.
 
         While the table is away, nothing is compared: the names of items are enough to hand them out.
@@ -137,9 +137,11 @@ class Supply:
         except KeyError:
             return None
 
-    def _read(self, pool: Pool, ids: Sequence[str], names: Sequence[str], ahead: Sequence[int]) -> list[dict[str, Any]]:
+    def _read(
+        self, pool: Pool, ids: Sequence[str], names: Sequence[str], ahead: Callable[[int], Sequence[int]]
+    ) -> list[dict[str, Any]]:
         """Columns of items from the table, or from memory if another thread has read them meanwhile."""
-        others = texts_at(pool.ids, np.array(ahead[:_AHEAD], dtype=np.int64))
+        others = texts_at(pool.ids, np.array(ahead(_AHEAD), dtype=np.int64))
         with self._lock, _plain_errors():
             if self._kept(ids, [*names, _SAME]) is None:
                 self._fetch(pool, [*dict.fromkeys([*ids, *others])], names)

@@ -50,7 +50,7 @@ class VoteBook:
 
     def __init__(self) -> None:
         self._warm: dict[int, Votes] = {}
-        self._row: dict[int, int] = {}
+        self._rows: dict[int, int] | None = {}  # None until somebody looks for an item: many commands never do
         self._columns = _columns((), Names())
         self._names = Names()
         self._start: dict[str, NDArray[np.int64]] = {}
@@ -60,6 +60,14 @@ class VoteBook:
 
     def __len__(self) -> int:
         return len(self._warm) + len(self._row)
+
+    @property
+    def _row(self) -> dict[int, int]:
+        """The row of each item whose votes are columns."""
+        if self._rows is None:
+            items = self._columns["item"].tolist()
+            self._rows = dict(zip(items, range(len(items)), strict=True))
+        return self._rows
 
     def __iter__(self) -> Iterator[int]:
         yield from [*self._warm, *self._row]
@@ -118,7 +126,7 @@ class VoteBook:
     def copy(self) -> VoteBook:
         """A book with the same votes. Columns never change, so both can have them."""
         warm = {item: votes.copy() for item, votes in self._warm.items()}
-        return twin(self, _warm=warm, _row=dict(self._row))
+        return twin(self, _warm=warm, _rows=None if self._rows is None else dict(self._rows))
 
     def freeze(self) -> None:
         """Turn all votes into columns."""
@@ -147,8 +155,7 @@ class VoteBook:
         self._index()
 
     def _index(self) -> None:
-        items = self._columns["item"].tolist()
-        self._row = dict(zip(items, range(len(items)), strict=True))
+        self._rows = None
         self._start = {many: np.concatenate([[0], np.cumsum(self._columns[f"{many}_n"])]) for many in _MANY}
 
     def _thawed(self, row: int) -> Votes:

@@ -12,7 +12,6 @@ from fewlabels.errors import InputError
 from fewlabels.learned.classes import ClassBelief
 from fewlabels.learned.items import Factors, ItemBelief, LearnedBelief, learn, learn_once, strips
 from fewlabels.learned.mistakes import doubted, expected
-from fewlabels.learned.models import ModelsBelief, Panel
 from fewlabels.partition import items_of, numbered
 from fewlabels.recipes import by_columns_alone
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells, ModelCells
     from fewlabels.learned.items import Strips
     from fewlabels.learned.mistakes import Expected, Known
+    from fewlabels.learned.models import Panel
     from fewlabels.outcomes import Outcomes
     from fewlabels.partition import Partition
 
@@ -203,6 +203,8 @@ def believe_classes(cells: Cells, target: Target, rows: Rows, each: Sequence[Out
 
 def believe_models(cells: ModelCells, target: Target, panel: Panel, outcomes: Outcomes) -> LearnedBelief:
     """Fit the model of several models' answers."""
+    from fewlabels.learned.models import ModelsBelief  # as long an import as all of the model of items
+
     learning = panel.learn(outcomes.items, outcomes.shown.astype(np.int32))
     nothing = np.zeros_like(outcomes.counts)
     return ModelsBelief(nothing, outcomes.counts, cells.size, target, learning=learning)

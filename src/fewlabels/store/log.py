@@ -13,7 +13,6 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from fewlabels.errors import StoreError, WrongNameError
-from fewlabels.store import copying, verifying
 from fewlabels.store.chain import Mark, founded
 from fewlabels.store.database import Database
 from fewlabels.store.event import Definition
@@ -270,6 +269,8 @@ class Store(Reading):
         >>> made.name
         'monday.db'
         """
+        from fewlabels.store import copying
+
         return copying.backup(self, to, progress)
 
     def copy(
@@ -285,6 +286,8 @@ class Store(Reading):
         database is refused. With `rescue` the events that can still be used are copied, with new numbers and a new
         chain, and `Copied.left_out` says what is missing.
         """
+        from fewlabels.store import copying
+
         return copying.copy(self, to, rescue=rescue, progress=progress)
 
     def verify(self, *, head: str | None = None, progress: Callable[[int, int], None] | None = None) -> Verification:
@@ -302,6 +305,8 @@ class Store(Reading):
         >>> print(store.verify().words)
         pets: 4 events with 2 labels: all as they were written.
         """
+        from fewlabels.store import verifying
+
         return verifying.verify(self, head, progress)
 
     def close(self) -> None:

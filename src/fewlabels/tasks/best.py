@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from fewlabels.estimates import holding, interval
-from fewlabels.learned.models import LevelsBelief
 from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import best_words
@@ -75,6 +74,8 @@ class Best(ModelsTask):
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """P(best) of each model, its share right, and how far it is behind the leader, in each group."""
+        from fewlabels.learned.models import LevelsBelief
+
         rows, belief = rows_of(cells), joint(belief).plain
         # How often each is right, and how far those are behind that are hardly the best, takes more than the contest.
         levels = LevelsBelief.of(belief)

@@ -10,7 +10,6 @@ import numpy as np
 from fewlabels.cells import ModelCells, model_cells
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, value_draws
-from fewlabels.learned.models import ModelsBelief
 from fewlabels.tasks.base import Task
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
+    from fewlabels.learned.models import ModelsBelief
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
 
@@ -112,6 +112,8 @@ def rows_of(cells: Cells) -> ModelCells:
 
 def joint(belief: Belief) -> ModelsBelief:
     """The joint belief about several models, which only the learned prior has."""
+    from fewlabels.learned.models import ModelsBelief
+
     if not isinstance(belief, ModelsBelief):
         raise SpecError("several models are judged together by the learned prior. Use prior=Learned().")
     return belief
