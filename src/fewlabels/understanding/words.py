@@ -66,12 +66,12 @@ def unclear(source: Source, guessed: Guess) -> str:
 
     truth, sure = guessed.truth, guessed.confidence
     verdict = next((name for name in source.columns if VERDICT.search(name)), None)
-    said = next((name for name in source.columns if name != truth and DECIDED.fullmatch(name)), None)
+    decision = next((name for name in source.columns if name != truth and DECIDED.fullmatch(name)), None)
     words = f"{source.name} has the columns {some_of(source.columns)}, and none is clearly the classifier's answer. "
     if truth is not None:
         words += f"{truth!r} looks like true labels; if it is the predicted class, add --predicted {truth!r}. "
-    if said is not None:
-        words += f"If {said!r} is what the classifier says, add --predicted {said!r}. "
+    if decision is not None:
+        words += f"If {decision!r} is what the classifier says, add --predicted {decision!r}. "
     if verdict is not None:
         words += f"If {verdict!r} says of each answer whether it passes, add --verdict {verdict!r}. "
     if sure is not None:
