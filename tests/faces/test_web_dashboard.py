@@ -231,8 +231,8 @@ def test_votes_that_differ_are_counted_once_where_they_are_weighed() -> None:
     assert (view.labels, view.pending, view.disputed) == (2, 4, 0)
     assert (known.labelled, known.pending + known.unresolved, known.unresolved) == (2, 4, 0)
     with client_of(site) as client:
-        (one,) = client.get("/api/v1/assessments", headers=bearer(site.ann)).json()
-        assert (one["labels"], one["pending"]) == (2, 4)
+        (listed,) = client.get("/api/v1/assessments", headers=bearer(site.ann)).json()
+        assert (listed["labels"], listed["pending"]) == (2, 4)
         assert "The 2 labels that were planned are there" in words(client.get("/label/audit", headers=bearer(site.ann)))
 
 

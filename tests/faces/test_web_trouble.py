@@ -231,32 +231,32 @@ def test_an_assessment_that_was_begun_again_is_opened_anew(tmp_path: Path) -> No
     site = make_site(tmp_path / "audit.db", pool_of_texts(classes=2))
     other = fl.read_pool({"id": [f"item-{i:03}" for i in range(60)], "predicted": ["u", "v"] * 30, "text": ["t"] * 60})
     fl.create(site.store, "beside", pool_of_texts(classes=2))
-    one, ann = ONE, bearer(site.ann)
+    ann = bearer(site.ann)
     with client_of(site) as client, Store(tmp_path / "audit.db") as elsewhere:
         beside = client.post("/api/v1/assessments/beside/ask", json={}, headers=ann).json()["requests"][0]["id"]
-        assert client.post(f"{one}/ask", json={}, headers=ann).json()["requests"][0]["id"] == beside
+        assert client.post(f"{ONE}/ask", json={}, headers=ann).json()["requests"][0]["id"] == beside
         page = client.get("/label/audit", headers=ann).text
         (pool,) = re.findall(r'data-pool="(\w+)"', page)
         elsewhere.remove("audit")
-        assert client.post(f"{one}/ask", json={}, headers=ann).status_code == 503
-        assert client.post(f"{one}/ask", json={}, headers=ann).status_code == 404
+        assert client.post(f"{ONE}/ask", json={}, headers=ann).status_code == 503
+        assert client.post(f"{ONE}/ask", json={}, headers=ann).status_code == 404
         fl.create(elsewhere, "audit", other, prior=fl.Uniform())
-        assert client.get(f"{one}/classes", headers=ann).json()["classes"] == ["u", "v"]
+        assert client.get(f"{ONE}/classes", headers=ann).json()["classes"] == ["u", "v"]
         elsewhere.remove("audit")
         fl.create(elsewhere, "audit", pool_of_texts(classes=3), prior=fl.Uniform())
         answer = {"labels": [{"id": beside, "label": "class 1"}], "key": "key-00001"}
-        seen = [client.post(f"{one}/tell", json=answer, headers=ann | {"x-pool": pool}) for _ in range(2)]
+        seen = [client.post(f"{ONE}/tell", json=answer, headers=ann | {"x-pool": pool}) for _ in range(2)]
         assert [each.status_code for each in seen] == [503, 409]  # a page sends it again, and then keeps it apart
         assert "begun again with other items since this page was opened" in seen[1].json()["error"]["message"]
         # Somebody who has that item of the new one by now cannot mix them up either.
-        have = client.post(f"{one}/ask", json={"n": 60}, headers=ann).json()["requests"]
+        have = client.post(f"{ONE}/ask", json={"n": 60}, headers=ann).json()["requests"]
         assert beside in {item["id"] for item in have}
         for verb, body in {"tell": answer, "skip": {"ids": [beside], "reason": "?"}, "ask": {}}.items():
-            assert client.post(f"{one}/{verb}", json=body, headers=ann | {"x-pool": pool}).status_code == 409
+            assert client.post(f"{ONE}/{verb}", json=body, headers=ann | {"x-pool": pool}).status_code == 409
         form = {"id": beside, "answer": "class 1", "pool": pool}
         assert client.post("/form/label/audit", data=form, headers=ann).status_code == 409
         (now,) = re.findall(r'data-pool="(\w+)"', client.get("/label/audit", headers=ann).text)
-        assert client.post(f"{one}/tell", json=answer, headers=ann | {"x-pool": now}).json()["taken"] == 1
+        assert client.post(f"{ONE}/tell", json=answer, headers=ann | {"x-pool": now}).json()["taken"] == 1
         assert elsewhere.labels("audit") == {beside: "class 1"}
     site.store.close()
 

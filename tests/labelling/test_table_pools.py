@@ -361,10 +361,10 @@ def test_every_pool_of_a_table_moves_with_it(tmp_path: Path) -> None:
         fl.create(store, name, fl.read_pool(tmp_path / place / "*.parquet", columns=columns))
     (tmp_path / "here").rename(tmp_path / "there")
     words = ["relocate", str(tmp_path / "audit.db"), "one", str(tmp_path / "there" / "*.parquet")]
-    said = CliRunner().invoke(cli, words).output
-    assert "'one' finds its predictions" in said
-    assert "'two' finds its predictions" in said
-    assert "beside" not in said
+    output = CliRunner().invoke(cli, words).output
+    assert "'one' finds its predictions" in output
+    assert "'two' finds its predictions" in output
+    assert "beside" not in output
     for name, place in (("one", "there"), ("two", "there"), ("beside", "elsewhere")):
         reserve = fl.load(store, name).whole.reserve
         assert reserve is not None

@@ -63,8 +63,8 @@ def relocate(address: str, words: Sequence[str], *, table: str | None) -> None:
                     talk(f"{' and '.join(names)} was not moved: {error}")
                     continue
                 store.grow_pool(pool.fingerprint, moved)
-                for one in names:
-                    talk(f"{one!r} finds its predictions in {opened.name} from now on. They are the same as before.")
+                for moving in names:
+                    talk(f"{moving!r} finds its predictions in {opened.name} from now on. They are the same as before.")
 
 
 def _of_table(store: Store, audit: Assessment) -> Iterator[tuple[Pool, list[str]]]:

@@ -109,9 +109,8 @@ class Supply:
         here = {*(pool.columns.column_names if pool.columns is not None else [])} - coded
         fetched = [name for name in names if name not in here]
         ids = texts_at(pool.ids, np.array(rows, dtype=np.int64))
-        found = self._kept(ids, fetched)
-        if found is None:
-            found = self._read(pool, ids, fetched, ahead)
+        kept = self._kept(ids, fetched)
+        found = self._read(pool, ids, fetched, ahead) if kept is None else kept
         return [
             {name: one[name] if name in one else pool.column(name)[row].as_py() for name in names}
             for row, one in zip(rows, found, strict=True)
