@@ -55,7 +55,9 @@ def test_the_commands_are_commands_of_fewlabels(command: list[str]) -> None:
     name, *arguments = command
     found = cli.get_command(None, name)
     assert found is not None
-    context = found.make_context(name, list(arguments))  # refuses unknown options
+    # A command keeps the help option of its first context, so this one has the names of the real one.
+    names = cli.context_settings["help_option_names"]
+    context = found.make_context(name, list(arguments), help_option_names=names)  # refuses unknown options
     assert context.params["host"] == "0.0.0.0"
     assert context.params["port"] == int(instructions("EXPOSE")[0])
     assert json.loads(instructions("ENTRYPOINT")[0]) == ["fewlabels"]
