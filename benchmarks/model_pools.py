@@ -1,6 +1,6 @@
 """Make pools of several classifiers that were not chosen for this project: ordinary ones, of scikit-learn.
 
-python benchmarks/model_pools.py DIR
+python benchmarks/model_pools.py DIR [--only experts,shy]
 python benchmarks/models.py --data DIR --what best,honest,compare --pools models_digits,models_kin
 
 Needs scikit-learn, and nothing from the network: the digits that come with it, and tables that it makes. Each file
@@ -17,6 +17,8 @@ herd      the same kinds as in crowd on another table of 4 classes, twelve relat
 flock     ten nearest-neighbour relatives and six others, on 2 classes
 line      forty linear models, on 2 classes, answers only
 two       two classifiers on 4 classes, answers only
+experts   nine classifiers that each see 7 of 20 numbers, on 3 classes, answers only: looked at once, as is shy
+shy       eight classifiers on 4 classes that give no answer where they are unsure, some of them oftener than others
 """
 
 from __future__ import annotations
@@ -39,12 +41,16 @@ _WORDS = np.array([0.2, 0.5, 0.7, 0.9, 0.99])
 
 
 class Contest(NamedTuple):
-    """Classifiers, each with how many rows it learns from, on a table; how they say how sure they are."""
+    """Classifiers, each with how many rows it learns from, on a table; how they say how sure they are, and are silent.
+
+    `silent`: how sure a classifier has to be to answer, from the first to the last.
+    """
 
     name: str
     table: tuple[NDArray[np.float64], NDArray[np.int64]]
     models: list[tuple[Any, int]]
     sure: str = ""
+    silent: tuple[float, float] = (0.0, 0.0)
 
 
 def made(classes: int, seed: int, **more: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -100,6 +106,21 @@ def flock() -> list[tuple[Any, int]]:
     return [(KNeighborsClassifier(5 + 2 * s), 900 + 30 * s) for s in range(10)] + unlike(1200)[:6]
 
 
+def experts() -> list[tuple[Any, int]]:
+    """Nine classifiers, each of which sees seven of the twenty numbers."""
+    from sklearn.base import clone
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import make_pipeline
+
+    rng = np.random.default_rng(3)
+    sees = [np.sort(rng.permutation(20)[:7]).tolist() for _ in range(9)]
+    kinds = [kind for kind, _ in unlike(0)][:3] * 3
+    return [
+        (make_pipeline(ColumnTransformer([("sees", "passthrough", mine)]), clone(kind)), 2500)
+        for kind, mine in zip(kinds, sees, strict=True)
+    ]
+
+
 def linear(count: int) -> list[tuple[Any, int]]:
     """Linear models that learn from 60 to 4,000 rows."""
     from sklearn.linear_model import LogisticRegression
@@ -124,6 +145,9 @@ def contests() -> Iterator[Contest]:
     yield Contest("flock", made(2, 12, flip_y=0.1), flock())
     yield Contest("line", made(2, 6, n_clusters_per_class=3), linear(40))
     yield Contest("two", made(4, 7), [unlike(1500)[0], unlike(1000)[1]])
+    yield Contest("experts", made(3, 13), experts())
+    can_say = [each for each in unlike(1200) if hasattr(each[0], "predict_proba")][:8]
+    yield Contest("shy", made(4, 14), can_say, silent=(0.3, 0.6))
 
 
 def pool_of(contest: Contest) -> dict[str, Any]:
@@ -135,12 +159,13 @@ def pool_of(contest: Contest) -> dict[str, Any]:
     order = np.random.default_rng(0).permutation(len(y))
     most = max(learns for _, learns in contest.models)
     rest = order[most:][:_ITEMS]
-    said, sure = [], []
-    for model, learns in contest.models:
+    said, sure, bars = [], [], np.linspace(*contest.silent, len(contest.models))
+    for bar, (model, learns) in zip(bars.tolist(), contest.models, strict=True):
         fitted = make_pipeline(StandardScaler(), model).fit(x[order[:learns]], y[order[:learns]])
-        said.append(fitted.predict(x[rest]))
+        known = _confidence(fitted, x[rest]) if contest.sure or bar else np.ones(len(rest))
+        said.append(np.where(known < bar, -1, fitted.predict(x[rest])))
         if contest.sure:
-            sure.append(_confidence(fitted, x[rest]))
+            sure.append(known)
     found: dict[str, Any] = {
         "predicted": np.column_stack(said),
         "labels": y[rest],
@@ -148,9 +173,9 @@ def pool_of(contest: Contest) -> dict[str, Any]:
         "classes": [f"class {k}" for k in range(int(y.max()) + 1)],
     }
     if contest.sure:
-        known = np.column_stack(sure)
-        in_words = _WORDS[np.abs(known[..., None] - _WORDS).argmin(axis=2)]
-        found["confidence"] = in_words if contest.sure == "words" else known
+        every = np.column_stack(sure)
+        in_words = _WORDS[np.abs(every[..., None] - _WORDS).argmin(axis=2)]
+        found["confidence"] = in_words if contest.sure == "words" else every
     return found
 
 
@@ -164,10 +189,14 @@ def main() -> None:
     """Write the pools."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="where the files are written")
-    folder = parser.parse_args().folder
+    parser.add_argument("--only", default="", help="names, separated by commas")
+    given = parser.parse_args()
+    folder, only = given.folder, [name for name in given.only.split(",") if name]
     folder.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     for contest in contests():
+        if only and contest.name not in only:
+            continue
         pool = pool_of(contest)
         np.savez(folder / f"models_{contest.name}.npz", **pool)
         right = np.sort((pool["predicted"] == pool["labels"][:, None]).mean(axis=0))[::-1]

@@ -17,6 +17,7 @@ from fewlabels.simulation.contest_case import Contest
 from fewlabels.simulation.contest_learned import field_of, learned_run, stepwise_run
 from fewlabels.simulation.kernels import best
 from fewlabels.simulation.kernels.best import best_run
+from fewlabels.simulation.kernels.looks import look
 from fewlabels.simulation.kernels.rows import exponentials, sum_of
 from fewlabels.simulation.kernels.voices import fit, prior_of
 from fewlabels.tasks.models import joint
@@ -193,9 +194,47 @@ def test_the_selector_leaves_the_least_entropy_whatever_is_missing() -> None:
 
 def test_exponentials_of_a_row_are_those_of_numpy() -> None:
     rng = np.random.default_rng(3)
-    rows = np.stack([np.zeros(200), np.concatenate([[-1e4, -600.0, 0.0, 600.0, 1e4], rng.normal(0, 20, 195)])])
-    exact = np.exp(np.clip(rows[1], -600, 600))
-    exponentials(rows, 1, np.empty(200))
-    assert rows[1] == pytest.approx(exact, rel=1e-12)
+    row = np.concatenate([[-1e4, -80.0, 0.0, 80.0, 1e4], rng.normal(0, 20, 195)]).astype(np.float32)
+    rows = np.stack([np.zeros(200, np.float32), row])
+    exact = np.exp(np.clip(row, -80, 80).astype(np.float64))
+    exponentials(rows, 1, np.empty(200, np.float32))
+    assert rows[1] == pytest.approx(exact, rel=1e-6)
     assert (rows[0] == 0).all()
-    assert sum_of(rows, 1) == pytest.approx(exact.sum(), rel=1e-12)
+    assert sum_of(rows, 1) == pytest.approx(exact.sum(), rel=1e-5)
+
+
+@pytest.mark.parametrize(("models", "classes", "sure"), [(5, 4, True), (140, 150, False)])
+def test_a_look_has_the_chances_and_draws_of_a_plain_loop(models: int, classes: int, sure: bool) -> None:
+    """Also with more than 127 items between two labels, and more answers than fit into a byte."""
+    pool, true = made(6, models, classes, sure=sure, missing=True, n=150)
+    cells = model_cells(pool, fl.whole(pool))
+    field = field_of(Panel.of(cells.said, cells.classes, cells.confidences, cells.home, 1), true)
+    rng = np.random.default_rng(5)
+    free = rng.random(len(field.option)) < 0.9
+    free[127] = False
+    n, guess = len(field.normals), np.array([0, 2, len(field.log_prior) - 1])
+    pick, theta = guess[np.arange(n) * 3 // n], 0.5 * rng.normal(size=(field.normals.shape[1], n))
+    sight = look(field, free, np.zeros(models), pick, theta, field.uniform)
+    right, chance = np.zeros((models, n)), np.zeros(sight.chance.shape)
+    for i in np.flatnonzero(free):
+        p = np.concatenate([_plainly(field, i, int(k), theta[:, pick == k]) for k in guess])
+        chance[i] = p.mean(axis=0)
+        seen = [j for j in range(p.shape[1]) if p[:, j].any()]
+        shown = np.array(seen)[(field.uniform[i][:, None] > p[:, seen].cumsum(axis=1)[:, :-1]).sum(axis=1)]
+        right += field.option[i][:, None] == np.where(shown < field.options[i], shown, -2)
+    assert sight.chance[free] == pytest.approx(chance[free], abs=1e-6)
+    assert (sight.right != right).mean() < 1e-3  # a number that is nearly the chance itself may fall on either side
+
+
+def _plainly(field: Any, i: int, guess: int, theta: Any) -> Any:
+    """P(each option) of an item in some draws of a guess, "none" last, as the formula says it: (draws, options)."""
+    b, width, spreads = field.base.shape[2], field.base.shape[1] - 1, len(field.spreads)
+    voices = range(field.option.shape[1]) if guess < spreads else [guess - spreads]
+    eta = field.base[i] @ theta[:b]
+    for k, h in enumerate(voices):
+        if field.option[i, h] >= 0:
+            eta[field.option[i, h]] += theta[b + k] + (theta[b + len(voices) + k] * field.x[i, h] if b == 3 else 0.0)
+    can = np.arange(width + 1) < field.options[i]
+    can[width] = field.others[i]
+    p = np.where(can[:, None], np.exp(eta - eta[can].max(axis=0)), 0.0)
+    return (p / p.sum(axis=0)).T

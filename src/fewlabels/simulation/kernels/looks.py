@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from fewlabels.simulation.kernels.voices import Field
 
+_NONE, _ONE = np.float32(0.0), np.float32(1.0)
+_MOST_LATELY = 127  # items of which each adds −1, 0 or 1 to a byte, before it is added to the rest
 _RIVALS, _UNLIKELY, _LEAST_VARIANCE, _LEAST_CHANCE = 12, 0.002, 1e-2, 1e-12  # as in learned/models/believed.py
 
 
@@ -96,42 +98,76 @@ def draw_parameters(
 
 @formula
 def _add_alone(
-    field: Field, i: int, both: int, pick: NDArray[np.int64], theta: NDArray[np.float64], gap: NDArray[np.float64]
+    field: Field,
+    i: int,
+    both: int,
+    pick: NDArray[np.int64],
+    theta: NDArray[np.float32],
+    gap: NDArray[np.float32],
+    shared: NDArray[np.float32],
 ) -> None:
-    """Add the weight of the voice in the draws in which one model alone is a voice; to the last row for the main."""
-    b, main, spare = field.base.shape[2], field.main[i], len(gap) - 1
+    """Add the weight of the voice in the draws in which one model alone is a voice; to `shared` for the main option."""
+    b, main = field.base.shape[2], field.main[i]
     for m in range(both, len(pick)):
         h = pick[m] - len(field.spreads)
         o = field.option[i, h]
-        value = theta[b, m] + (theta[b + 1, m] * field.x[i, h] if b == 3 else 0.0)
-        if o == main:
-            gap[spare, m] -= value
-        elif o >= 0:
-            gap[o, m] += value
+        value = theta[b, m]
+        if b == 3:
+            value += theta[b + 1, m] * np.float32(field.x[i, h])
+        # No branch, since nobody could foresee it.
+        shared[m] -= value * np.float32(o == main)
+        gap[max(o, 0), m] += value * np.float32(o != main and o >= 0)
 
 
 @formula
-def _add_all(field: Field, i: int, both: int, theta: NDArray[np.float64], gap: NDArray[np.float64]) -> None:
+def _add_all(
+    field: Field,
+    i: int,
+    both: int,
+    theta: NDArray[np.float32],
+    gap: NDArray[np.float32],
+    shared: NDArray[np.float32],
+) -> None:
     """Add the weights of the voices in the draws in which all models are voices.
 
-    Most models give the main answer: their weights are those of all, in the last row of gap already, less the others'.
+    Most models give the main answer: their weights are those of all, in `shared` already, less the others'.
     """
-    models, b, main, spare = field.option.shape[1], field.base.shape[2], field.main[i], len(gap) - 1
+    b, main = field.base.shape[2], field.main[i]
     for k in range(field.start[i], field.start[i + 1]):
         h = field.apart[k]
-        o = field.option[i, h] if field.option[i, h] >= 0 else spare
-        for m in range(both):
-            gap[o, m] += theta[b + h, m]
+        o = field.option[i, h]
+        if o >= 0:
+            for m in range(both):
+                gap[o, m] += theta[b + h, m]
+        else:
+            for m in range(both):
+                shared[m] += theta[b + h, m]
     for o in range(field.options[i]):
         if o != main:
             for m in range(both):
-                gap[spare, m] += gap[o, m]
-    for h in range(models if b == 3 else 0):
+                shared[m] += gap[o, m]
+
+
+@formula
+def _add_sure(
+    field: Field,
+    i: int,
+    both: int,
+    theta: NDArray[np.float32],
+    gap: NDArray[np.float32],
+    shared: NDArray[np.float32],
+) -> None:
+    """Add what the confidences of the voices say in the draws in which all models are voices."""
+    models, b, main = field.option.shape[1], field.base.shape[2], field.main[i]
+    for h in range(models):
         o = field.option[i, h]
-        if o >= 0:
-            row, x = spare if o == main else o, -field.x[i, h] if o == main else field.x[i, h]
+        x = np.float32(field.x[i, h])
+        if o == main:
             for m in range(both):
-                gap[row, m] += x * theta[b + models + h, m]
+                shared[m] -= x * theta[b + models + h, m]
+        elif o >= 0:
+            for m in range(both):
+                gap[o, m] += x * theta[b + models + h, m]
 
 
 @formula
@@ -140,31 +176,35 @@ def _gaps(
     i: int,
     both: int,
     pick: NDArray[np.int64],
-    theta: NDArray[np.float64],
-    every: NDArray[np.float64],
-    gap: NDArray[np.float64],
+    theta: NDArray[np.float32],
+    every: NDArray[np.float32],
+    gap: NDArray[np.float32],
+    shared: NDArray[np.float32],
 ) -> int:
     """The log-odds of an item's options less those of its main one, into gap, (options + none, draws); how many.
 
-    "None of them" comes after the options. The last row of gap is beyond what is needed: for the part that all share.
-    `every`: the weights of all voices together in each draw.
+    "None of them" comes after the options. `shared`, of shape (draws,), is for the part that all share, in an array of
+    its own, since the compiler does several numbers at a time only if it sees that no arrays overlap. `every`: the
+    weights of all voices together in each draw.
     """
     b, n, main = field.base.shape[2], len(pick), field.main[i]
-    last, spare = field.options[i], len(gap) - 1
+    last = field.options[i]
     rows = last + 1 if field.others[i] else last
     for j in range(rows):
         for m in range(n):
-            gap[j, m] = 0.0
+            gap[j, m] = _NONE
     for m in range(n):
-        gap[spare, m] = -every[m]
-    _add_all(field, i, both, theta, gap)
-    _add_alone(field, i, both, pick, theta, gap)
+        shared[m] = -every[m]
+    _add_all(field, i, both, theta, gap, shared)
+    if b == 3:
+        _add_sure(field, i, both, theta, gap, shared)
+    _add_alone(field, i, both, pick, theta, gap, shared)
     for j in range(rows):
         at = j if j < last else field.base.shape[1] - 1
         for m in range(n if j != main else 0):
-            gap[j, m] += gap[spare, m]
+            gap[j, m] += shared[m]
         for d in range(b if j != main else 0):
-            more = field.base[i, at, d] - field.base[i, main, d]
+            more = np.float32(field.base[i, at, d] - field.base[i, main, d])
             for m in range(n):
                 gap[j, m] += more * theta[d, m]
     return rows
@@ -172,31 +212,31 @@ def _gaps(
 
 @formula
 def _reveal(
-    gap: NDArray[np.float64],
+    gap: NDArray[np.float32],
     rows: int,
     main: int,
     uniform: NDArray[np.float32],
-    shown: NDArray[np.int32],
-    scratch: NDArray[np.float64],
+    shown: NDArray[np.int16],
+    scratch: NDArray[np.float32],
+    total: NDArray[np.float32],
     mean: NDArray[np.float64],
 ) -> None:
     """Turn log-odds into the option that each draw shows, and the mean chance of each, shape (rows,)."""
-    n, total = len(shown), len(gap) - 1  # the last row is needed no longer
-    # A loop for each array that changes: the compiler does several numbers at a time only if it sees that none overlap.
-    gap[total] = 1.0
-    gap[main] = 1.0
+    n = len(shown)
+    total[:] = _ONE
+    gap[main] = _ONE
     for j in range(rows):
         if j != main:
             exponentials(gap, j, scratch)
             for m in range(n):
-                gap[total, m] += gap[j, m]
+                total[m] += gap[j, m]
     for m in range(n):
-        gap[total, m] = 1.0 / gap[total, m]
-    scratch[:] = 0.0
+        total[m] = _ONE / total[m]
+    scratch[:] = _NONE
     shown[:] = 0
     for j in range(rows):
         for m in range(n):
-            gap[j, m] *= gap[total, m]
+            gap[j, m] *= total[m]
         for m in range(n):
             scratch[m] += gap[j, m]
         for m in range(n):
@@ -205,29 +245,44 @@ def _reveal(
 
 
 @formula
-def _tally(
+def _settle(right: NDArray[np.int32], lately: NDArray[np.int8]) -> None:
+    """Add what models have right lately to all that they have right."""
+    for h in range(len(right)):
+        for m in range(right.shape[1]):
+            right[h, m] += lately[h, m]
+    lately[:] = 0
+
+
+@formula
+def _count(
     field: Field,
     i: int,
-    shown: NDArray[np.int32],
+    shown: NDArray[np.int16],
     mean: NDArray[np.float64],
     expected: NDArray[np.float64],
-    right: NDArray[np.int32],
-    more: NDArray[np.int32],
+    lately: NDArray[np.int8],
+    more: NDArray[np.int8],
 ) -> None:
-    """Add an item to what each model has right beyond one that always gives the main answer; that one comes last."""
-    n, main, all_main = len(shown), field.main[i], len(right) - 1
+    """Add an item to what each model has right beyond one that always gives the main answer; that one comes last.
+
+    `more` is for what those have right who choose an option, shape (options + none, draws).
+    """
+    n, main, all_main = len(shown), np.int16(field.main[i]), len(lately) - 1
     expected[all_main] += mean[main]
     for m in range(n):
-        right[all_main, m] += shown[m] == main
+        more[main, m] = shown[m] == main
+    for m in range(n):
+        lately[all_main, m] += more[main, m]
     for o in range(-1, field.options[i]):
-        for m in range(n):
-            more[o, m] = np.int32(shown[m] == o) - np.int32(shown[m] == main)
+        if o != main:
+            for m in range(n):
+                more[o, m] = np.int8(shown[m] == np.int16(o)) - np.int8(shown[m] == main)
     for k in range(field.start[i], field.start[i + 1]):
         h = field.apart[k]
         o = field.option[i, h]
         expected[h] += (mean[o] if o >= 0 else 0.0) - mean[main]
         for m in range(n):
-            right[h, m] += more[o, m]
+            lately[h, m] += more[o, m]
 
 
 @formula
@@ -243,23 +298,29 @@ def look(
     items, models = field.option.shape
     width, b, n = field.base.shape[1] - 1, field.base.shape[2], len(pick)
     both = int(np.searchsorted(pick, len(field.spreads)))  # the draws in which all models are voices come first
-    every, mean = np.zeros(n), np.empty(width + 1)
+    theta = theta.astype(np.float32)
+    every, mean = np.zeros(n, dtype=np.float32), np.empty(width + 1)
     for h in range(models):
         for m in range(both):
             every[m] += theta[b + h, m]
     chance, expected = np.zeros((items, width + 1)), np.zeros(models + 1)
-    right = np.zeros((models + 1, n), dtype=np.int32)
-    gap, shown, scratch = np.empty((width + 2, n)), np.empty(n, dtype=np.int32), np.empty(n)
-    more = np.empty((width + 1, n), dtype=np.int32)
+    right, lately = np.zeros((models + 1, n), dtype=np.int32), np.zeros((models + 1, n), dtype=np.int8)
+    more = np.empty((width + 1, n), dtype=np.int8)
+    gap = np.empty((width + 1, n), dtype=np.float32)
+    scratch, shared = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.float32)
+    shown = np.empty(n, dtype=np.int16)
     for i in range(items):
+        if i % _MOST_LATELY == 0:
+            _settle(right, lately)
         if not free[i]:
             continue
         last = field.options[i]
-        rows = _gaps(field, i, both, pick, theta, every, gap)
-        _reveal(gap, rows, field.main[i], uniform[i], shown, scratch, mean)
+        rows = _gaps(field, i, both, pick, theta, every, gap, shared)
+        _reveal(gap, rows, field.main[i], uniform[i], shown, scratch, shared, mean)
         for j in range(rows):
             chance[i, j if j < last else width] = mean[j]
-        _tally(field, i, shown, mean, expected, right, more)
+        _count(field, i, shown, mean, expected, lately, more)
+    _settle(right, lately)
     drawn = np.empty((models, n))
     for h in range(models):
         for m in range(n):
