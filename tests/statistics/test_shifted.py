@@ -66,7 +66,9 @@ def ranks(pool, runs, monkeypatch, *, most):
     cells = fl.Accuracy().cells(pool, fl.by_predicted(pool))
     monkeypatch.setattr(shifted, "_EQUAL", 0.5)
     monkeypatch.setattr(shifted, "_ANY", 0.3)
-    strips = fl.Learned().on(cells, "pool").blank().model.strips
+    blank = fl.Learned().on(cells, "pool").blank()
+    assert isinstance(blank, trust.TrustBelief)
+    strips = blank.model.strips
     monkeypatch.setattr(shifted, "_MOST", most)
     prepared, found = fl.Learned().on(cells, "pool"), []
     for run in range(runs):
