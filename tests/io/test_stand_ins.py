@@ -41,7 +41,8 @@ def test_as_many_of_each_unit_as_a_random_part_has() -> None:
 @pytest.fixture
 def table(tmp_path: Path) -> RemoteTable:
     rng = np.random.default_rng(1)
-    said = pa.table({"id": range(3_000), "predicted": rng.choice(["a", "b"], 3_000), "confidence": rng.random(3_000)})
+    predicted, confidence = rng.choice(["a", "b"], 3_000).tolist(), rng.random(3_000).tolist()
+    said = pa.table({"id": list(range(3_000)), "predicted": predicted, "confidence": confidence})
     pq.write_table(said, tmp_path / "a.parquet")
     return open_table(f"{tmp_path}/*.parquet")
 
@@ -57,8 +58,8 @@ def test_a_plan_reads_no_items(table: RemoteTable, monkeypatch: pytest.MonkeyPat
     assert as_begun.reserve is not None
     assert pool.units == as_begun.units
     np.testing.assert_array_equal(pool.count, as_begun.count)
-    named = [np.bincount(one.predicted[one.units :]) for one in (pool, as_begun)]
-    np.testing.assert_array_equal(*named)
+    named, begun = (np.bincount(one.predicted[one.units :]) for one in (pool, as_begun))
+    np.testing.assert_array_equal(named, begun)
     assert plan(pool, budgets=[30], stop=Stop(labels=30), runs=2).table["overall"][0] < 0.5
 
 

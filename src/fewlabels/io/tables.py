@@ -277,9 +277,9 @@ class Named:
     def of(cls, pool: Pool, items: pa.Table) -> Named:
         """Items of the table of a pool, of which nothing else is known."""
         assert pool.reserve is not None
-        ids, seed = items["id"].to_pylist(), pool.reserve.seed
-        written = items["key"].to_pylist() if "key" in items.column_names else []
-        keys = keys_from(written) if written else keys_of(map(str, ids), seed)
+        ids, seed = [str(item) for item in items["id"].to_pylist()], pool.reserve.seed
+        written = [str(key) for key in items["key"].to_pylist()] if "key" in items.column_names else []
+        keys = keys_from(written) if written else keys_of(ids, seed)
         if written and not np.array_equal(keys[:_COMPARED], keys_of(ids[:_COMPARED], seed)):
             raise InputError(f"{pool.source}: its engine has another MD5 than the usual one, so it cannot be used.")
         return cls(items, _units_of(pool, items), keys, np.zeros(pool.units, dtype=np.uint64))
