@@ -340,7 +340,7 @@ class Texts:
         return f"CAST({value} AS VARCHAR)" + (' COLLATE "C"' if self.dialect == "postgres" else "")
 
     def _bin_of(self, name: str, edges: Sequence[float], kind: str) -> str:
-        """The number of edges that are not above a value; NULL where it is no number, or no date.
+        """The number of edges that are not above a value; NULL where it is not a number, or not a date.
 
         Dates are compared as text, which begins with the day; that of a time with a zone depends on the session.
         """
