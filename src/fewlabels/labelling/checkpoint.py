@@ -68,10 +68,10 @@ def keep(ledger: Ledger, store: Store, name: str) -> None:
 def _from_checkpoint(ledger: Ledger, store: Store, name: str) -> bool:
     """Restore a ledger from the checkpoint of a log and what came after it, if there is one that fits."""
     begins = ledger.seen.get(name)
-    found = store.checkpoint(name, begins and begins.hash)
-    if found is None:
+    stored = store.checkpoint(name, begins and begins.hash)
+    if stored is None:
         return False
-    mark, data = found
+    mark, data = stored
     kept = _opened(data)
     if kept is None:
         return False
