@@ -193,8 +193,8 @@ def grounds_of(reading: Reading) -> Grounds:
 def _silent(audit: Assessment) -> tuple[tuple[str, int], ...]:
     """The models without an answer for some items, each with their number, most first."""
     counts = (audit.pool.answers < 0).sum(axis=0).tolist()
-    found = [(name, count) for name, count in zip(audit.pool.models, counts, strict=True) if count]
-    return tuple(sorted(found, key=lambda each: -each[1]))
+    models = [(name, count) for name, count in zip(audit.pool.models, counts, strict=True) if count]
+    return tuple(sorted(models, key=lambda each: -each[1]))
 
 
 def _noise(audit: Assessment) -> str:

@@ -266,8 +266,8 @@ def _patterns(answers: Iterable[str]) -> list[str]:
     >>> _patterns(["I'm sorry, but no.", "spam", "I’m Sorry, I am not sure.", "As an AI, I cannot say."])
     ["I'm sorry*", 'As an AI*']
     """
-    found = (pattern for pattern in map(refuses, answers) if pattern)
-    return list({pattern.casefold(): pattern for pattern in reversed(list(found))}.values())[::-1]
+    patterns = [pattern for pattern in map(refuses, answers) if pattern]
+    return list({pattern.casefold(): pattern for pattern in reversed(patterns)}.values())[::-1]
 
 
 def _class_places(values: list[str], classes: tuple[str, ...]) -> dict[str, int]:

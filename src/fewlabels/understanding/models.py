@@ -277,10 +277,10 @@ def _why_missing(pool: Pool, h: int, column: _Column) -> tuple[str, ...]:
     table = column.source.table([column.id, column.answers])
     ids = pc.utf8_trim_whitespace(as_text(column.source, column.id, table[column.id]).combine_chunks()).to_pylist()
     if not pool.has(ids).all():  # the 7.0 of one file are the 7 of another
-        ids = [item.partition(".")[0] for item in ids]
-    said = pc.utf8_trim_whitespace(as_text(column.source, column.answers, table[column.answers]).combine_chunks())
+        ids = [str(item).partition(".")[0] for item in ids]
+    answers = pc.utf8_trim_whitespace(as_text(column.source, column.answers, table[column.answers]).combine_chunks())
     lost = pool.answers[pool.positions(ids), h] < 0
-    counts = Counter(text or "" for text in said.filter(pa.array(lost)).to_pylist())
+    counts = Counter(text or "" for text in answers.filter(pa.array(lost)).to_pylist())
     absent, empty = len(pool) - len(ids), counts.pop("", 0)
     kinds = [f"{absent:,} not in the file"] if absent else []
     kinds += [f"{empty:,} empty"] if empty else []
