@@ -216,7 +216,7 @@ def test_a_look_has_the_chances_and_draws_of_a_plain_loop(models: int, classes: 
     pick, theta = guess[np.arange(n) * 3 // n], 0.5 * rng.normal(size=(field.normals.shape[1], n))
     sight = look(field, free, np.zeros(models), pick, theta, field.uniform)
     right, chance = np.zeros((models, n)), np.zeros(sight.chance.shape)
-    for i in np.flatnonzero(free):
+    for i in np.flatnonzero(free).tolist():
         p = np.concatenate([_plainly(field, i, int(k), theta[:, pick == k]) for k in guess])
         chance[i] = p.mean(axis=0)
         seen = [j for j in range(p.shape[1]) if p[:, j].any()]

@@ -285,6 +285,8 @@ def _why_missing(pool: Pool, h: int, column: _Column) -> tuple[str, ...]:
     ids = pc.utf8_trim_whitespace(as_text(column.source, column.id, table[column.id]).combine_chunks()).to_pylist()
     if not pool.has(ids).all():  # the 7.0 of one file are the 7 of another
         ids = [str(item).partition(".")[0] for item in ids]
+    if not pool.has(ids).all():  # written in yet another way: better no reason than a wrong one
+        return ()
     texts = pc.utf8_trim_whitespace(as_text(column.source, column.answers, table[column.answers]).combine_chunks())
     lost = pool.answers[pool.positions(ids), h] < 0
     counts = Counter(text or "" for text in texts.filter(pa.array(lost)).to_pylist())

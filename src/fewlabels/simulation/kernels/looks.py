@@ -298,11 +298,11 @@ def look(
     items, models = field.option.shape
     width, b, n = field.base.shape[1] - 1, field.base.shape[2], len(pick)
     both = int(np.searchsorted(pick, len(field.spreads)))  # the draws in which all models are voices come first
-    theta = theta.astype(np.float32)
+    short = theta.astype(np.float32)
     every, mean = np.zeros(n, dtype=np.float32), np.empty(width + 1)
     for h in range(models):
         for m in range(both):
-            every[m] += theta[b + h, m]
+            every[m] += short[b + h, m]
     chance, expected = np.zeros((items, width + 1)), np.zeros(models + 1)
     right, lately = np.zeros((models + 1, n), dtype=np.int32), np.zeros((models + 1, n), dtype=np.int8)
     more = np.empty((width + 1, n), dtype=np.int8)
@@ -315,7 +315,7 @@ def look(
         if not free[i]:
             continue
         last = field.options[i]
-        rows = _gaps(field, i, both, pick, theta, every, gap, shared)
+        rows = _gaps(field, i, both, pick, short, every, gap, shared)
         _reveal(gap, rows, field.main[i], uniform[i], shown, scratch, shared, mean)
         for j in range(rows):
             chance[i, j if j < last else width] = mean[j]

@@ -20,7 +20,7 @@ _HALF, _THIRD, _FOURTH, _FIFTH, _SIXTH = _TERMS
 
 
 @loose_formula
-def sum_of(rows: NDArray[np.float32], row: int) -> float:
+def sum_of(rows: NDArray[np.float32], row: int) -> np.float32:
     """The sum of a row, in any order."""
     total = np.float32(0.0)
     for m in range(rows.shape[1]):
