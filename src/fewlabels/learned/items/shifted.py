@@ -1,11 +1,11 @@
 """Classes that come in other shares than the classifier learned from (label shift).
 
-By Bayes' rule the log-odds of a predicted class then move by a number of its own: by how much oftener it comes than it
-was learned, against the same of the other classes. A classifier of two classes that learned from as many of either, and
-meets one in fifty, is nearly always right about the frequent class, mostly wrong about the rare one, and as sure of
-both. Many classes show that by themselves. With few there are two more kinds of classifiers, which differ from ordinary
-ones in a and h: those that learned from equal shares, for which the confidences of all items tell the shares that they
-meet (Saerens, Latinne and Decaestecker, 2002), and those that learned from any other ones.
+By Bayes' rule, the log-odds of a predicted class then move by how much more frequent the class is than it was in
+training, relative to the other classes. A classifier that learned from equally many items of two classes, and meets one
+of them once in fifty, is nearly always right about the frequent class, mostly wrong about the rare one, and equally sure
+of both. With many classes the labels show this by themselves. With few there are two more kinds of classifiers, which
+differ from ordinary ones in a and h: those that learned from equal shares, for which the confidences of all items show
+the shares they meet (Saerens, Latinne and Decaestecker, 2002), and those that learned from any other shares.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# How probable it is of a classifier of two classes that it learned from equal shares and meets others, and that it
-# learned from any other shares; of G classes it is 2/G of that, and of more than so many neither.
+# The probabilities that a classifier of two classes learned from equal shares and meets others, and that it learned from
+# any other shares. With G classes they are 2/G of these, and with more than so many classes 0.
 _EQUAL, _ANY, _MOST = 0.08, 0.06, 6
-# Mean and sd of the part of the shift from equal shares that is there: they may have been made less unequal than that.
+# Mean and sd of the part of the shift from equal shares that took place: what it learned from may have been in between.
 _PART = np.array([0.8, 0.4])
 # Sds of a and h after a shift from any shares.
 _ANY_SDS = np.array([0.7, 1.5])
 # The sd of h that is left where equal shares were learned and met.
 _LEAST = 0.3
-# Log-odds move by no more than that: to one in fifty, from one half.
+# Log-odds move by no more than this: from one half to one in fifty.
 _FURTHEST = 4.0
-# Steps to the shares at most, and what is next to none.
+# The most steps of EM, and a change small enough to stop.
 _STEPS, _NEAR = 200, 1e-6
 
 
@@ -39,10 +39,10 @@ def with_shifts(
     items: NDArray[np.int64],
     larger: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """The kinds of classifiers, and after them the two for which shares are others, shape (kinds + 2, 9).
+    """The kinds of classifiers, followed by the two for which shares have changed, shape (kinds + 2, 9).
 
     Confidence, predicted class, items and how much larger the class is are those of each strip, all of shape (strips,).
-    As they are for one class, or many.
+    With one class, or many, nothing is added.
     """
     classes = int(group.max()) + 1
     if not 1 < classes <= _MOST:
