@@ -1,9 +1,9 @@
 """Classes that come in other shares than the classifier learned from (label shift).
 
 By Bayes' rule, the log-odds of a predicted class then move by how much more frequent the class is than it was in
-training, relative to the other classes. A classifier that learned from equally many items of two classes, and meets one
-of them once in fifty, is nearly always right about the frequent class, mostly wrong about the rare one, and equally sure
-of both. With many classes the labels show this by themselves. With few there are two more kinds of classifiers, which
+training, relative to the other classes. A classifier that learned from equally many items of two classes, and meets
+one of them once in fifty, is nearly always right about the frequent class, mostly wrong about the rare one, and equally
+sure of both. With many classes the labels show this by themselves. With few there are two more kinds of classifiers, which
 differ from ordinary ones in a and h: those that learned from equal shares, for which the confidences of all items show
 the shares they meet (Saerens, Latinne and Decaestecker, 2002), and those that learned from any other shares.
 """
@@ -17,8 +17,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# The probabilities that a classifier of two classes learned from equal shares and meets others, and that it learned from
-# any other shares. With G classes they are 2/G of these, and with more than so many classes 0.
+# The probabilities that a classifier of two classes learned from equal shares and meets others, and that it learned
+# from any other shares. With G classes they are 2/G of these, and with more than so many classes 0.
 _EQUAL, _ANY, _MOST = 0.08, 0.06, 6
 # Mean and sd of the part of the shift from equal shares that took place: what it learned from may have been in between.
 _PART = np.array([0.8, 0.4])
