@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 
 from fewlabels.engines import Columns
+from fewlabels.engines.dialects import DIALECTS, check_dialect, table_name, translated, values
 from fewlabels.engines.queues import Queues
-from fewlabels.engines.texts import DIALECTS, Texts, check_dialect, limit_names, table_name, translated, values
+from fewlabels.engines.texts import Texts, limit_names
 from fewlabels.errors import InputError
 
 FOLDER = Path(__file__).parent / "texts"

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from fewlabels.engines.dialects import check_dialect, table_name, values, with_bound
 from fewlabels.engines.table import RemoteTable, Step, stacked
-from fewlabels.engines.texts import check_dialect, table_name, values, with_bound
 from fewlabels.engines.trouble import sentence_of
 from fewlabels.errors import Argument, FewlabelsError, InputError, StoreError, needs, one_line
 

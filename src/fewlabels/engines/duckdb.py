@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fewlabels.engines.dialects import literal, table_name, with_bound
 from fewlabels.engines.files import find_files, is_remote, may_be_listed
 from fewlabels.engines.table import RemoteTable, Step
-from fewlabels.engines.texts import literal, table_name, with_bound
 from fewlabels.engines.trouble import sentence_of
 from fewlabels.errors import InputError, StoreError, needs
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fewlabels.engines.texts import literal
+from fewlabels.engines.dialects import literal
 from fewlabels.errors import InputError
 
 if TYPE_CHECKING:

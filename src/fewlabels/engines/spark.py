@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from fewlabels.engines.dialects import table_name, with_bound
 from fewlabels.engines.table import RemoteTable, Step
-from fewlabels.engines.texts import table_name, with_bound
 from fewlabels.engines.trouble import sentence_of
 from fewlabels.errors import FewlabelsError, InputError, StoreError, needs
 

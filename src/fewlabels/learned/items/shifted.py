@@ -2,10 +2,11 @@
 
 By Bayes' rule, the log-odds of a predicted class then move by how much more frequent the class is than it was in
 training, relative to the other classes. A classifier that learned from equally many items of two classes, and meets
-one of them once in fifty, is nearly always right about the frequent class, mostly wrong about the rare one, and equally
-sure of both. With many classes the labels show this by themselves. With few there are two more kinds of classifiers, which
-differ from ordinary ones in a and h: those that learned from equal shares, for which the confidences of all items show
-the shares they meet (Saerens, Latinne and Decaestecker, 2002), and those that learned from any other shares.
+one of them once in fifty, is nearly always right about the frequent class, mostly wrong about the rare one, and
+equally sure of both. With many classes the labels show this by themselves. With few there are two more kinds of
+classifiers, which differ from ordinary ones in a and h: those that learned from equal shares, for which the
+confidences of all items show the shares they meet (Saerens, Latinne and Decaestecker, 2002), and those that learned
+from any other shares.
 """
 
 from __future__ import annotations
