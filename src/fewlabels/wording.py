@@ -175,13 +175,17 @@ class Style:
         >>> style = Style(share=True).fitting_changes([(0.014, None, None), (0.05, None, None)])
         >>> style.change(0.014), style.change(0.05)
         ('1.4 points', '5.0 points')
+        >>> Style(share=True).fitting_changes([(0.0, 0.0, 0.0), (0.032, -0.07, 0.16)]).change(0.032)
+        '3 points'
         """
         if not self.share:
             return self
-        known = [(value, low, high) for value, low, high in rows if value is not None]
+        # The difference of the first from itself is 0, and needs no digits.
+        known = [row for row in rows if row[0] is not None and any(row)]
         digits = [
             int(0 < abs(value) < _NARROW) if low is None or high is None else digits_for(low, high)
             for value, low, high in known
+            if value is not None
         ]
         return Style(self.share, max(digits, default=0))
 

@@ -67,9 +67,12 @@ def _refusals() -> list[tuple[Callable[[], object], str, str]]:
         for other in (cost, calibration):
             compare = _create(fl.Compare(other, "ant", "bee", by=by))
             cases.append((compare, "a metric that is one share", "use by='neyman'"))
-    for part in ("task", "prior", "policy"):
+    cases.append(
+        (_make(fl.create, None, "refused", SCORED, task="best"), "Got 'best'", "'task' must be a task, such as")
+    )
+    for part in ("prior", "policy"):
         text = _make(fl.create, None, "refused", SCORED, **{part: "best"})
-        cases.append((text, "Got 'best'", f"'{part}' must be a {part}, such as"))
+        cases.append((text, f"{part}='best' is not known", "Use one of "))
     return cases
 
 

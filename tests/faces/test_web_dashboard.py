@@ -233,7 +233,7 @@ def test_votes_that_differ_are_counted_once_where_they_are_weighed() -> None:
     with client_of(site) as client:
         (listed,) = client.get("/api/v1/assessments", headers=bearer(site.ann)).json()
         assert (listed["labels"], listed["pending"]) == (2, 4)
-        assert "The 2 labels that were planned are there" in words(client.get("/label/audit", headers=bearer(site.ann)))
+        assert "The goal of 2 labels is reached" in words(client.get("/label/audit", headers=bearer(site.ann)))
 
 
 @pytest.mark.parametrize("part", ["live", "groups"])

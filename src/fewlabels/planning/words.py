@@ -32,10 +32,9 @@ _WORLD = "A simulated world is one way in which the true labels of all items cou
 def only_these(how: str = BEGIN) -> str:
     """What to do where all items are not enough.
 
-    >>> only_these("use --target pool")
-    'The numbers are about items like these. If only exactly these items matter, use --target pool: then labelling '
-    'all of
-     them makes every number exact.'
+    >>> print(only_these("use --target pool"))
+    The numbers are about items like these. If only exactly these items matter, use --target pool: then labelling
+    all of them makes every number exact.
     """
     return (
         f"The numbers are about items like these. If only exactly these items matter, {how}: then labelling all of "

@@ -138,7 +138,7 @@ def in_bins(groups: Partition, pool: Pool) -> str:
     >>> import fewlabels as fl
     >>> pool = fl.read_pool({"predicted": ["a", "b"] * 30, "age": list(range(60))})
     >>> in_bins(fl.by_column(pool, "age"), pool)
-    "60 groups are many. Put the column 'age' into bins: --groups column:age:4"
+    "60 groups is a lot. Put the column 'age' into bins: --groups column:age:4"
     """
     from fewlabels.bins import USUAL, worth_bins
     from fewlabels.wording import counted
