@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import numpy as np
@@ -247,6 +248,26 @@ def test_without_confidence_the_summary_speaks_of_other_groups(metric):
     )
     assert "the other groups count" in belief.summary().words
     assert "slope" not in belief.summary().numbers
+
+
+def test_equal_confidences_are_not_said_to_mean_anything():
+    pool, sites, truth = make_pool(np.random.default_rng(24), np.full(200, 0.8), np.full(200, 0.9), np.arange(200) % 2)
+    belief, _ = belief_from(pool, sites, truth, np.arange(30), fl.Learned())
+    summary = belief.summary()
+    assert "All its confidences are equal" in summary.words
+    assert "Differences" not in summary.words
+    assert "slope" not in summary.numbers
+
+
+def test_ten_labels_do_not_show_what_differences_in_confidence_mean():
+    rng = np.random.default_rng(25)
+    pool, sites, truth = make_pool(rng, np.full(50, 1.0), rng.uniform(0.5, 0.99, 50), np.arange(50) % 2)
+    belief, _ = belief_from(pool, sites, truth, np.arange(10), fl.Learned())
+    words = belief.summary().words
+    assert "something that cannot be told yet" in words
+    # Ten right answers of ten leave room below, and none above 100%.
+    assert re.search(r"of the time \(between \d\d% and (\d\d|over 99|99\.\d+)%\)", words), words
+    assert "100%" not in words
 
 
 @pytest.mark.parametrize("prior", [fl.Informed(), fl.Learned()])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from fewlabels.belief import Belief
+from fewlabels.special import betaincinv
 from fewlabels.wording import percent
 
 if TYPE_CHECKING:
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.learned.items.model import Trust
+
+# Log-odds of confidences that are nearer to each other than this are equal.
+_EQUAL = 1e-9
+# Differences mean about what they say if they are known to mean at least this part of it.
+_ABOUT = 0.5
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,8 @@ class Summary:
         By name: `labels`; `confidence` (mean of what the classifier says) and `accuracy` (with `accuracy_sd`) over the
         pool; `slope`, how much a difference in confidence means compared with what it says (1 is just that; with
         `slope_sd`); `difference`, the standard deviation of what groups differ by beyond that, as a share; `worth`, how
-        many labels of a group its scores count for. Without scores there is neither confidence nor slope.
+        many labels of a group its scores count for. Without scores there is neither confidence nor slope, and no slope
+        where all confidences are equal.
     """
 
     words: str
@@ -120,8 +127,10 @@ class TrustBelief(LearnedBelief):
             "worth": float(strength(fresh, spread)[0]),
         }
         if said is not None:
+            numbers["confidence"] = said
+        if said is not None and np.ptp(model.strips.x) > _EQUAL:
             slope, slope_variance = model.slope()
-            numbers |= {"confidence": said, "slope": slope, "slope_sd": float(np.sqrt(slope_variance))}
+            numbers |= {"slope": slope, "slope_sd": float(np.sqrt(slope_variance))}
         return Summary(in_words(numbers), numbers)
 
 
@@ -169,12 +178,17 @@ def in_words(numbers: Mapping[str, float]) -> str:
     """The sentences of a summary."""
     labels, worth = int(numbers["labels"]), numbers["worth"]
     begin = f"From {labels:,} labels" if labels else "Before the first label, going by other classifiers"
-    right = f"is right {percent(numbers['accuracy'])} ± {percent(2 * numbers['accuracy_sd'])} of the time"
+    mean, sd = np.array(numbers["accuracy"]), np.array(numbers["accuracy_sd"])
+    a, b = strength(mean, sd**2) * mean, strength(mean, sd**2) * (1 - mean)
+    within = " and ".join(percent(float(betaincinv(a, b, q))) for q in (0.025, 0.975))
+    right = f"is right {percent(float(mean))} of the time (between {within})"
     said = f"this one says {percent(numbers['confidence'])} on average and " if "confidence" in numbers else "this one "
     sentences = [f"{begin}: {said}{right}."]
     if "slope" in numbers:
         low, high = (numbers["slope"] + side * 2 * numbers["slope_sd"] for side in (-1, 1))
         sentences.append(f"Differences in its confidences mean {_meaning(low, high)} (slope {low:.2f} to {high:.2f}).")
+    elif "confidence" in numbers:
+        sentences.append("All its confidences are equal, so they do not tell items apart.")
     sentences.append(f"Beyond that, groups differ by about ± {percent(2 * numbers['difference'])}.")
     source = "its confidences count" if "slope" in numbers else "the other groups count"
     sentences.append(f"For a group, {source} as much as about {max(round(worth), 1):,} labels of its own.")
@@ -185,8 +199,10 @@ def _meaning(low: float, high: float) -> str:
     """What differences in confidence mean, where the slope lies between low and high."""
     if high < 0:
         return "the opposite of what they say"
-    if low < 0:
-        return "little or nothing" if high < 1 else "something that cannot be told yet"
+    if low < 0 and high < 1:
+        return "little or nothing"
+    if low < _ABOUT and high > 1:
+        return "something that cannot be told yet"
     if high < 1:
         return "less than they say"
     if low > 1:
