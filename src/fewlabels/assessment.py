@@ -23,7 +23,7 @@ from fewlabels.views import Views
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from fewlabels.rectified import Sample
     from fewlabels.standing import Standing
     from fewlabels.stopping import Stop
-    from fewlabels.store import Event
     from fewlabels.table import Table
     from fewlabels.tasks import Answer, Task
 
@@ -401,8 +400,8 @@ class Assessment(Labelling):
         """The belief about all items, now or after a part of the log, if the answer is one share of them; else None."""
         return self._views.over_all(at)
 
-    def replay(self, parts: Iterable[Sequence[Event]], cells: Cells) -> Iterator[tuple[Ledger, Belief]]:
-        """The ledger and the belief about cells of the groups, after each of the parts in which `history` is read."""
+    def replay(self, parts: int, cells: Cells) -> Iterator[tuple[Ledger, Belief]]:
+        """The ledger and the belief about cells of the groups, at first and after each of so many parts of the log."""
         return self._views.replay(parts, cells)
 
     def drawn_from_all(self) -> Sample | None:

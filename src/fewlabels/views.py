@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Self, cast
 
 import numpy as np
@@ -14,7 +15,7 @@ from fewlabels.partition import Partition, cross, partition_from_recipe, whole
 from fewlabels.rectified import rectified, unheard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from fewlabels.metrics import Metric
     from fewlabels.priors import Prepared
     from fewlabels.rectified import Sample
-    from fewlabels.store import Event
 
 # Reading results must not use the generators of the steps, which begin with 1: they have a stream of their own.
 _RESULTS = 0x726573
@@ -149,17 +149,29 @@ class Views:
         with self.journal.reading():
             return self.journal.sample().anchors
 
-    def replay(self, parts: Iterable[Sequence[Event]], cells: Cells) -> Iterator[tuple[Ledger, Belief]]:
-        """The ledger and the belief about cells of the groups, after each of the parts of the log."""
-        spec = self.journal.subject.spec
-        ledger, prior = self.journal.subject.new_ledger(cells), self.journal.prepared(cells)
-        for events in parts:
-            ledger.read(events)
-            if spec.noisy:
-                yield ledger, cast("Belief", self._computed(spec.task.metric, None, None, at=ledger).belief)
-            else:
-                belief = prior.belief(ledger.outcomes(items=spec.prior.uses_items))
-                yield ledger, self._levels(self.journal.subject.anchored(belief, ledger))
+    def replay(self, parts: int, cells: Cells) -> Iterator[tuple[Ledger, Belief]]:
+        """The ledger and the belief about cells of the groups, at the beginning and after each of the parts of the log.
+
+        All parts have the same number of labels.
+        """
+        subject = self.journal.subject
+        with self.journal.reading() as now:
+            past, prior = now.past.copy(), self.journal.prepared(cells)
+        stops = past.stops(parts)
+        if subject.spec.noisy:  # what a label is worth depends on everybody's votes until then
+            for ledger in self._read_again(stops, cells):
+                yield ledger, cast("Belief", self._computed(subject.spec.task.metric, None, None, at=ledger).belief)
+            return
+        for ledger in past.each(lambda: subject.new_ledger(cells), stops):
+            belief = prior.belief(ledger.outcomes(items=subject.spec.prior.uses_items))
+            yield ledger, self._levels(subject.anchored(belief, ledger))
+
+    def _read_again(self, stops: Sequence[int], cells: Cells) -> Iterator[Ledger]:
+        """A ledger that reads the log again, after each of some numbers of events."""
+        events, ledger = self.journal.history(), self.journal.subject.new_ledger(cells)
+        for start, stop in pairwise([0, *stops]):
+            ledger.read(events[start:stop])
+            yield ledger
 
     # --- any other
 

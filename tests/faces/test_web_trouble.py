@@ -16,6 +16,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.errors import LabelError
+from fewlabels.labelling.beliefs import Beliefs
 from fewlabels.store import Store
 from fewlabels.web import connections, create_app
 from tests.support.web import PNG_FILE, bearer, client_of, make_site, pool_of_texts
@@ -61,6 +62,29 @@ def test_health_is_answered_while_every_thread_is_at_work(monkeypatch: pytest.Mo
         for one in crowd:
             one.join()
     assert took < 10
+
+
+def test_what_the_first_request_needs_is_computed_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    site = make_site()
+    service = create_app(site.store).state.service
+    before = site.store.head("audit")
+    service.warm_up()
+    assert site.store.head("audit") == before
+    fits = []
+    fitted = Beliefs._computed
+    monkeypatch.setattr(Beliefs, "_computed", lambda *given: fits.append(1) or fitted(*given))
+    assert len(service.audit("audit").ask(1, annotator="ann")) == 1
+    assert not fits
+    create_app(site.store).state.service.audit("audit").ask(1, annotator="bob")  # without a warm-up it is fitted now
+    assert fits
+
+
+def test_a_database_that_is_away_at_the_start_is_no_trouble(tmp_path: Path) -> None:
+    store = Store(tmp_path / "audit.db")
+    service = create_app(store).state.service
+    store.close()
+    (tmp_path / "audit.db").unlink()
+    service.warm_up()
 
 
 # --- a lost database

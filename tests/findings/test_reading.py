@@ -26,7 +26,7 @@ def test_labels_that_come_in_while_a_finding_is_made_are_not_in_it(audit: fl.Ass
     shown = found_in(reading)
     assert shown.to_json() == expected
     assert sum(row.labelled for row in shown.groups) == shown.labels.labelled == 30
-    assert len([event for event in reading.history if event.kind == "label"]) == 30
+    assert len([event for event in reading.audit.history() if event.kind == "label"]) == 30
     assert sum(row.labelled for row in find(audit).groups) == audit.labelled == 50
 
 

@@ -130,7 +130,7 @@ def test_a_log_that_adds_up_in_another_way_needs_another_form() -> None:
     found["lost"] = sorted((str(who), sorted(items)) for who, items in found["lost"].items())
     found["shared"] = sorted(found["shared"])
     digest = sha256(repr(found).encode()).hexdigest()[:16]
-    assert (checkpoint._FORM, digest) == ("fewlabels ledger 2", "576cda63039a9671")
+    assert (checkpoint._FORM, digest) == ("fewlabels ledger 3", "576cda63039a9671")
 
 
 # --- in a store
@@ -262,3 +262,82 @@ def test_who_drew_items_is_read_from_columns_and_leaves_them_columns(seed: int) 
     assert [None if k < 0 else names[k] for k in askers.tolist()] == [about.asker for about in votes]
     assert steps.tolist() == [about.step for about in votes]
     assert turns.tolist() == [about.turn for about in votes]
+
+
+# --- the past
+
+
+def shown(ledger: Ledger) -> dict[str, Any]:
+    """Everything that results are read from: labels, counts, and how the items were drawn."""
+    taken = np.flatnonzero(ledger.pending | (ledger.true >= 0))
+    names = ("true", "pending", "counts", "waiting", "room", "foreign")
+    arrays = {name: getattr(ledger, name).tolist() for name in names}
+    draws = [column.tolist() for column in ledger.votes.drawn(taken, ["own", "read", "unread"])]
+    return arrays | {
+        "draws": draws,
+        "labelled": ledger.labelled,
+        "askers": ledger.askers(),
+        "elsewhere": ledger.drawn.elsewhere,
+        "step": ledger.drawn.step,
+    }
+
+
+@pytest.mark.parametrize("overlap", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_past_is_what_reading_a_part_of_the_log_shows(overlap: int, seed: int) -> None:
+    events = history(seed, 150)
+    whole = ledger_of(overlap)
+    whole.read(events[:60])
+    again = restored(whole, overlap)  # a part of its past is compressed
+    again.read(events[60:100])
+    early = again.copy()
+    again.read(events[100:])
+    slow = ledger_of(overlap)
+    for count in range(len(events) + 1):
+        assert shown(again.past.then(lambda: ledger_of(overlap), count)) == shown(slow), count
+        if count <= 100:
+            assert shown(early.past.then(lambda: ledger_of(overlap), count)) == shown(slow), count
+        slow.read(events[count : count + 1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_details_of_labels_are_those_of_the_log(seed: int) -> None:
+    events = history(seed, 400)
+    ledger = ledger_of(2)
+    ledger.read(events)
+    counting = ledger.true >= 0
+    ids = set(np.array(KNOWN.pool.ids.to_pylist())[counting].tolist())
+    told = [event for event in events if event.label is not None and event.item in ids]
+    last: dict[tuple[str, str | None], str | None] = {}
+    replaced = 0
+    for event in told:
+        if event.kind == "label":
+            key = event.item, event.annotator
+            replaced += last.get(key, event.label) != event.label
+            last[key] = event.label
+    decided = {event.item for event in told if event.kind == "decide"}
+    people = {event.annotator for event in told if event.annotator}
+    assert replaced > 0
+    assert ledger.past.details(counting) == (replaced, len(decided), len(people), told[0].at, told[-1].at)
+    assert ledger_of(2).past.details(counting) == (0, 0, 0, None, None)
+
+
+@pytest.mark.parametrize("parts", [1, 7, 31])
+def test_parts_of_the_log_have_equally_many_labels(parts: int) -> None:
+    events = history(3, 200)
+    ledger = ledger_of(1)
+    ledger.read(events)
+    told = [i + 1 for i, event in enumerate(events) if event.label is not None]
+    wanted = [0, *(told[len(told) * (i + 1) // parts - 1] for i in range(parts))]
+    assert ledger.past.stops(parts) == [*wanted, *([200] if wanted[-1] < 200 else [])]
+    assert ledger_of(1).past.stops(parts) == [0]
+
+
+def test_a_copy_that_reads_on_leaves_the_other_alone() -> None:
+    events = history(1, 60)
+    first = ledger_of(1)
+    first.read(events[:30])
+    second = first.copy()
+    second.read(events[30:])
+    assert shown(second.past.then(lambda: ledger_of(1), 60)) == shown(second)
+    assert shown(first.past.then(lambda: ledger_of(1), 60)) == shown(first)

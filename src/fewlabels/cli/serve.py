@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import socket
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -110,6 +111,7 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:
         gc.collect()
         gc.freeze()
         gc.set_threshold(_RUBBISH)
+        threading.Thread(target=app.state.service.warm_up, daemon=True).start()
         server.run(sockets=[listening])
 
 

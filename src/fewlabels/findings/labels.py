@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.metrics import Metric
     from fewlabels.partition import Partition
-    from fewlabels.store import Event
 
 RIGHT_OR_WRONG = ("right", "wrong")
 """The outcomes of a metric whose labels show only whether a prediction is right."""
@@ -171,33 +170,15 @@ def agreement_of(audit: Assessment) -> str:
     return agreed.words + (doubtful if audit.spec.overlap == 1 else "")
 
 
-def count_labels(audit: Assessment, history: Sequence[Event] | None = None) -> Labels:
-    """Count the labels and requests, with the details of the labels from the history, which may have been read."""
-    counting = audit.labels()
-    history = audit.history() if history is None else history
-    events = [event for event in history if event.kind in ("label", "decide") and event.item in counting]
+def count_labels(audit: Assessment) -> Labels:
+    """Count the labels and requests, with the details of the labels that count."""
     return Labels(
         **asdict(tally(audit)),
-        replaced=_changed([event for event in events if event.kind == "label"]),
-        decided=len({event.item for event in events if event.kind == "decide"}),
-        people=len({event.annotator for event in events if event.annotator}),
+        **audit.label_details()._asdict(),
         agreement=agreement_of(audit),
-        first=events[0].at if events else None,
-        last=events[-1].at if events else None,
         elsewhere=audit.others(),
         noise=tuple(audit.annotators().sentences()) if audit.spec.noisy else (),
     )
-
-
-def _changed(events: Sequence[Event]) -> int:
-    """Count how often a person replaced their own label of an item by a different one."""
-    last: dict[tuple[str, str | None], str | None] = {}
-    changed = 0
-    for event in events:
-        key = event.item, event.annotator
-        changed += last.get(key, event.label) != event.label
-        last[key] = event.label
-    return changed
 
 
 def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[Mistake, ...]:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells
     from fewlabels.findings.labels import Shown
     from fewlabels.partition import Partition
-    from fewlabels.store import Event
     from fewlabels.table import Table
     from fewlabels.tasks import Answer
     from fewlabels.tasks.grounds import GroupRow, Overall
@@ -93,11 +92,6 @@ class Reading:
     def cells(self) -> Cells:
         """The cells of the assessment's own metric and groups."""
         return self.audit.cells
-
-    @cached_property
-    def history(self) -> list[Event]:
-        """What happened to the items of the pool; the logs are long, so they are read once."""
-        return self.audit.history()
 
     @cached_property
     def estimates(self) -> Table:

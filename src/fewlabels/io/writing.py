@@ -89,17 +89,22 @@ def _write(
     plain = csv.writer(stream, delimiter=gap, lineterminator="\n")
     quoted = csv.writer(stream, delimiter=gap, lineterminator="\n", quoting=csv.QUOTE_ALL)
     plain.writerow(names)
-    for row in rows:
-        values = ["" if row.get(name) is None else _as_text(row[name]) for name in names]
-        if excel:
-            values = [_harmless(text) for text in values]
-        # Before Python 3.13 a lone carriage return is not quoted of itself, and would end the row.
+    columns = [[_as_text(row.get(name)) for row in rows] for name in names]
+    if excel:
+        columns = [[_harmless(text) for text in column] for column in columns]
+    # Before Python 3.13 a lone carriage return is not quoted of itself, and would end the row.
+    if not any("\r" in text for column in columns for text in column):
+        plain.writerows(zip(*columns, strict=True))
+        return
+    for values in zip(*columns, strict=True):
         (quoted if any("\r" in value for value in values) else plain).writerow(values)
 
 
 def _as_text(value: object) -> str:
-    """A value as text; times in ISO 8601, which every other program reads."""
-    return value.isoformat() if isinstance(value, (datetime, date)) else str(value)
+    """A value as text, none as an empty one; times in ISO 8601, which every other program reads."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else value.isoformat() if isinstance(value, (datetime, date)) else str(value)
 
 
 def _harmless(text: str) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from fewlabels.labelling.batch import Batch
     from fewlabels.labelling.beliefs import Beliefs
     from fewlabels.labelling.journal import Journal
+    from fewlabels.labelling.past import Details
     from fewlabels.labelling.progress import Dispute
     from fewlabels.labelling.supply import Supply
     from fewlabels.labelling.votes import Who
@@ -370,6 +371,11 @@ class Labelling:
     def history(self) -> list[Event]:
         """What happened to the items of the pool, in this assessment and in all others of the same pool, in order."""
         return self._journal.history()
+
+    def label_details(self) -> Details:
+        """How the labels that count came to be: by how many people, when, and how often one was replaced."""
+        with self._journal.reading() as ledger:
+            return ledger.past.details(ledger.true >= 0)
 
     def others(self) -> dict[str, int]:
         """The number of labels that count here for items drawn by other assessments of the pool, by assessment."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Columns = dict[str, NDArray[Any]]
 
-_FORM = "fewlabels ledger 2"
+_FORM = "fewlabels ledger 3"
 """The number grows whenever a ledger adds up the same log in another way: a test compares."""
 _FEWEST = 1_000  # new events for which a new checkpoint is worth its writing
 _SHARE = 50  # and one in so many of all events
@@ -107,7 +107,11 @@ def packed(ledger: Ledger) -> bytes:
     columns["disputed"] = np.fromiter(ledger.disputed, np.int64)
     columns["disputed_at"] = from_times(ledger.disputed.values())
     columns["queue"] = np.array(ledger.queue, dtype=np.int64)
+    past = ledger.past.packed()
+    columns["past"] = np.frombuffer(b"".join(small for _, small in past), np.uint8)
     about = {
+        "past": [(rows, len(small)) for rows, small in past],
+        "past_texts": ledger.past.texts,
         "columns": [(name, array.dtype.str, len(array)) for name, array in columns.items()],
         "texts": names.texts,
         "seen": [(name, mark.seq, mark.hash.hex()) for name, mark in ledger.seen.items()],
@@ -164,6 +168,10 @@ def _restored(ledger: Ledger, kept: _Kept) -> bool:
     ledger.drawn.last = None if about["last_step"] is None else (about["last_step"][0], about["last_step"][1])
     ledger.skips, ledger.decisions = dict(about["skips"]), dict(about["decisions"])
     ledger.shared = set(about["shared"])
+    past = columns["past"].tobytes()
+    ends = np.cumsum([size for _, size in about["past"]], dtype=np.int64).tolist()
+    packed_rows = [(rows, past[end - size : end]) for (rows, size), end in zip(about["past"], ends, strict=True)]
+    ledger.past.restore(packed_rows, about["past_texts"])
     asker = columns["asker"]
     # Not `np.unique`: with it NumPy imports its masked arrays, a tenth of a command.
     drew = {number: texts[number] for number in np.flatnonzero(np.bincount(asker)).tolist()}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.labelling.drawn import Drawn
+from fewlabels.labelling.past import Past
 from fewlabels.labelling.twin import twin
 from fewlabels.labelling.vote_columns import VoteBook
 from fewlabels.labelling.votes import Vote, Votes
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 # The parts that change as the log is read, and those that have a part for each person.
 _CHANGING = {"true", "pending", "asked", "strange", "withdrawn", "counts", "waiting", "room", "seen", "disputed"}
-_CHANGING |= {"skips", "decisions", "shared", "queue", "_last", "_passed", "votes", "drawn"}
+_CHANGING |= {"skips", "decisions", "shared", "queue", "_last", "_passed", "votes", "drawn", "past"}
 _BY_PERSON = ("held", "answered", "lost")
 
 
@@ -57,8 +58,7 @@ class Ledger:
         reads: Callable[[str], bool] = lambda _: True,
         first: bytes | None = None,
     ) -> None:
-        self._pool, self._metric, self._cells, self._overlap = pool, metric, cells, overlap
-        self.name = name
+        self._pool, self._metric, self._cells, self._overlap, self.name = pool, metric, cells, overlap, name
         self.drawn = Drawn(name, reads)
         """Who drew each item."""
         items, self._asking = pool.rows, cells.asking.group
@@ -88,6 +88,8 @@ class Ledger:
         """How many items have a label."""
         self.votes = VoteBook()
         """The votes about each item that is not free."""
+        self.past = Past()
+        """What was known at each earlier place of the log."""
         self.disputed: dict[int, datetime | None] = {}
         """Items that wait for the owner, and since when: everybody has answered, and the votes settle nothing."""
         self.held: dict[Who, dict[int, datetime | None]] = {}
@@ -187,6 +189,7 @@ class Ledger:
             self._take(event, item, Vote(new, event.note, event.at))
             self._note_origin(event, item)
             self._settle(item, event)
+            self.past.add(event, item, new, self)
             self.seen[event.assessment or self.name] = Mark(event.seq, event.hash)
 
     def _take(self, event: Event, item: int, vote: Vote) -> None:

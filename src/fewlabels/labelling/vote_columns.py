@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_NO_TIME = np.iinfo(np.int64).min
+NO_TIME = np.iinfo(np.int64).min
+"""The number that stands for no time."""
 _ITEM = ("item", "asker", "step", "turn", "more", "queued", "decided_who", "decided_true", "decided_note", "decided_at")
 _MANY = {"given": ("who", "true", "note", "at"), "holding": ("who",), "handed": ("who",)}
 
@@ -54,6 +55,21 @@ class VoteBook:
         self._columns = _columns((), Names())
         self._names = Names()
         self._start: dict[str, NDArray[np.int64]] = {}
+
+    @classmethod
+    def of_draws(
+        cls,
+        items: NDArray[np.int64],
+        asker: NDArray[np.int64],
+        step: NDArray[np.int64],
+        turn: NDArray[np.int64],
+        texts: list[str | None],
+    ) -> VoteBook:
+        """A book that knows who drew each item, four of shape (items,), and of no votes: for `drawn` alone."""
+        book = cls()
+        book._names = Names(texts)
+        book._columns |= {"item": items, "asker": asker, "step": step, "turn": turn}
+        return book
 
     def __contains__(self, item: object) -> bool:
         return item in self._warm or item in self._row
@@ -169,12 +185,12 @@ class VoteBook:
         votes.step, votes.turn, votes.more = (int(columns[name][row]) for name in ("step", "turn", "more"))
         given = [columns[f"given_{name}"][rows("given")].tolist() for name in _MANY["given"]]
         for who, true, note, at in zip(*given, strict=True):
-            votes.given[texts[who]] = Vote(true, texts[note], _time(at))
+            votes.given[texts[who]] = Vote(true, texts[note], time_of(at))
         votes.held = {texts[who]: None for who in columns["holding_who"][rows("holding")].tolist()}
         votes.handed = {texts[who] for who in columns["handed_who"][rows("handed")].tolist()}
         decided = [columns[f"decided_{name}"].item(row) for name in _MANY["given"]]
         if decided[0] >= 0:
-            votes.decided = texts[decided[0]], Vote(decided[1], texts[decided[2]], _time(decided[3]))
+            votes.decided = texts[decided[0]], Vote(decided[1], texts[decided[2]], time_of(decided[3]))
         return votes
 
 
@@ -190,7 +206,7 @@ def _columns(book: Iterable[tuple[int, Votes]], names: Names) -> Columns:
         lists["turn"].append(votes.turn)
         lists["more"].append(votes.more)
         lists["queued"].append(votes.queued)
-        decided = (-1, -1, 0, _NO_TIME) if votes.decided is None else _numbers(*votes.decided, names)
+        decided = (-1, -1, 0, NO_TIME) if votes.decided is None else _numbers(*votes.decided, names)
         for name, value in zip(_MANY["given"], decided, strict=True):
             lists[f"decided_{name}"].append(value)
         lists["given_n"].append(len(votes.given))
@@ -204,7 +220,7 @@ def _columns(book: Iterable[tuple[int, Votes]], names: Names) -> Columns:
 
 
 def _numbers(who: str | None, vote: Vote, names: Names) -> tuple[int, int, int, int]:
-    return names[who], vote.true, names[vote.note], _NO_TIME if vote.at is None else microseconds(vote.at)
+    return names[who], vote.true, names[vote.note], NO_TIME if vote.at is None else microseconds(vote.at)
 
 
 def _dtype(name: str) -> type[np.generic]:
@@ -230,13 +246,14 @@ def _joined(first: Columns, second: Columns) -> Columns:
 
 def from_times(times: Iterable[datetime | None]) -> NDArray[np.int64]:
     """Times as microseconds since 1970."""
-    return np.fromiter((_NO_TIME if at is None else microseconds(at) for at in times), np.int64)
+    return np.fromiter((NO_TIME if at is None else microseconds(at) for at in times), np.int64)
 
 
 def to_times(numbers: NDArray[np.int64]) -> list[datetime | None]:
     """The times that `from_times` made numbers of."""
-    return [_time(number) for number in numbers.tolist()]
+    return [time_of(number) for number in numbers.tolist()]
 
 
-def _time(number: int) -> datetime | None:
-    return None if number == _NO_TIME else _EPOCH + timedelta(microseconds=number)
+def time_of(number: int) -> datetime | None:
+    """The time that a number of microseconds since 1970 stands for."""
+    return None if number == NO_TIME else _EPOCH + timedelta(microseconds=number)

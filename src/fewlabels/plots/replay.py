@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +11,12 @@ from fewlabels.estimates import value_draws
 from fewlabels.undefined import averaged, over_draws
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
     from fewlabels.findings.reading import Reading
     from fewlabels.labelling.ledger import Ledger
-    from fewlabels.store import Event
 
 POINTS = 32
 """The largest number of label counts to look at; half as many if each of them needs a model of its own.
@@ -61,21 +59,10 @@ def replay(reading: Reading) -> tuple[Moment, ...]:
     points = POINTS // 5 if audit.spec.noisy else POINTS // 2 if audit.spec.prior.uses_items else POINTS
     cells = audit.spec.cells(audit.pool, audit.groups)
     moments: dict[int, Moment] = {}
-    for ledger, belief in audit.replay(_parts(reading.history, points), cells):
+    for ledger, belief in audit.replay(points - 1, cells):
         draws = min(reading.draws, max(_FEWEST, _NUMBERS // (points * belief.numbers)))
         moments[ledger.labelled] = _moment(reading, cells, belief, ledger, draws)
     return tuple(moments[labels] for labels in sorted(moments))
-
-
-def _parts(events: list[Event], points: int) -> Iterator[list[Event]]:
-    """Yield the log in parts that end with labels: first nothing of it, and up to all of them as many labels each."""
-    told = [i for i, event in enumerate(events) if event.label is not None]
-    parts = min(points - 1, len(told))
-    stops = [told[len(told) * (i + 1) // parts - 1] + 1 for i in range(parts)]
-    yield []
-    for start, stop in pairwise([0, *stops, len(events)]):
-        if stop > start:
-            yield events[start:stop]
 
 
 def _moment(reading: Reading, cells: Cells, belief: Belief, ledger: Ledger, draws: int) -> Moment:

@@ -168,7 +168,7 @@ def read(
     reading = Reading(audit, level, draws)
     audit = reading.audit
     finding = found_in(reading)
-    labels = count_labels(audit, reading.history)
+    labels = count_labels(audit)
     more = more_labels(audit, draws, foresee=foresee, progress=progress)
     return Report(
         **finding.parts() | {"labels": labels},

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from fewlabels.assessment import Assessment
 from fewlabels.beginning import load
-from fewlabels.errors import InputError, LabelError, SpecError, StoreError
+from fewlabels.errors import FewlabelsError, InputError, LabelError, SpecError, StoreError
 from fewlabels.findings.labels import tally
 from fewlabels.findings.phrases import question
 from fewlabels.io.guides import described
@@ -43,6 +43,7 @@ _log = logging.getLogger(__name__)
 # The share of labels whose effect on other groups the choice of the next item need not know yet. The simulator fits as
 # often, and benchmarks/asking.py compares that with a fit before every request.
 _SLACK = 0.05
+_WARM = 20  # assessments that are made ready when the server starts
 
 
 class Visit(NamedTuple):
@@ -96,6 +97,23 @@ class Service:
                 except SpecError as error:  # a part that this server does not know: no visitor can correct it
                     raise StoreError(f"{name!r} cannot be loaded: {error}") from error
             return self._open[name]
+
+    def warm_up(self) -> None:
+        """Compute what the first request for an item needs, of the newest assessments, while nobody waits for it yet.
+
+        It changes nothing, and what cannot be read now is left to that request.
+        """
+        try:
+            newest = self.names()[::-1][:_WARM]
+        except StoreError:
+            return
+        for name in newest:
+            if self.closing():
+                return
+            try:
+                self.audit(name).belief()
+            except FewlabelsError as error:
+                _log.debug("%s", harmless(f"{name!r} was not made ready: {error}"))
 
     def _one_at_a_time(self, name: str, what: str) -> threading.Lock:
         """Return the lock of something slow about an assessment: others go on with everything else."""
