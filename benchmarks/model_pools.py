@@ -1,6 +1,6 @@
 """Make pools of several classifiers that were not chosen for this project: ordinary ones, of scikit-learn.
 
-python benchmarks/model_pools.py DIR [--only experts,shy]
+python benchmarks/model_pools.py DIR [--only experts,shy] [--lots 60]
 python benchmarks/models.py --data DIR --what best,honest,compare --pools models_digits,models_kin
 
 Needs scikit-learn, and nothing from the network: the digits that come with it, and tables that it makes. Each file
@@ -19,6 +19,9 @@ line      forty linear models, on 2 classes, answers only
 two       two classifiers on 4 classes, answers only
 experts   nine classifiers that each see 7 of 20 numbers, on 3 classes, answers only: looked at once, as is shy
 shy       eight classifiers on 4 classes that give no answer where they are unsure, some of them oftener than others
+
+`--lots 60` makes lot_0 to lot_59 instead: 2 to 20 classifiers by lot on a table by lot, with relatives or without, with
+confidences or without. So many that nobody has looked at any of them when constants were chosen.
 """
 
 from __future__ import annotations
@@ -150,6 +153,21 @@ def contests() -> Iterator[Contest]:
     yield Contest("shy", made(4, 14), can_say, silent=(0.3, 0.6))
 
 
+def lot(seed: int) -> Contest:
+    """A pool by lot: its classes, its classifiers and how many rows each learns from, and what they say."""
+    rng = np.random.default_rng([seed, 15])
+    kinds = [kind for kind, _ in unlike(0)] + [kind for kind, _ in flock()[:4]] + [kind for kind, _ in kin(4, 0)]
+    count, classes = int(rng.integers(2, 21)), int(rng.integers(2, 9))
+    # One kind may come often, as relatives that learned from more or fewer of the same rows.
+    odds = rng.dirichlet(np.full(len(kinds), rng.choice([0.1, 1.0])))
+    chosen = rng.choice(len(kinds), count, p=odds)
+    most = int(rng.choice([400, 1500, 4000]))
+    models = [(kinds[k], int(rng.integers(most // 3, most))) for k in chosen.tolist()]
+    table = made(classes, 1000 + seed, class_sep=float(rng.uniform(0.7, 1.8)), flip_y=float(rng.uniform(0, 0.15)))
+    can_say = all(hasattr(kind, "predict_proba") for kind, _ in models)
+    return Contest(f"lot_{seed}", table, models, str(rng.choice(["", "", "words", "numbers"])) if can_say else "")
+
+
 def pool_of(contest: Contest) -> dict[str, Any]:
     """Train the classifiers on some rows, and let them judge others."""
     from sklearn.pipeline import make_pipeline
@@ -190,11 +208,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="where the files are written")
     parser.add_argument("--only", default="", help="names, separated by commas")
+    parser.add_argument("--lots", type=int, default=0, help="make so many pools by lot instead")
     given = parser.parse_args()
     folder, only = given.folder, [name for name in given.only.split(",") if name]
     folder.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
-    for contest in contests():
+    for contest in map(lot, range(given.lots)) if given.lots else contests():
         if only and contest.name not in only:
             continue
         pool = pool_of(contest)

@@ -1,6 +1,6 @@
 """Several models on one pool: the best of them, the difference of two, honesty, made worlds.
 
-python benchmarks/models.py --data DIR [--runs 60] [--what best,oracle,compare,pairs,honest,anchors] [--pools NAMES]
+python benchmarks/models.py --data DIR [--runs 60] [--what best,oracle,compare,pairs,honest,lots,anchors] [--pools NAMES]
     [--parts all]
 python benchmarks/models.py --what worlds [--worlds "twins,a hair"] [--runs 60]
 
@@ -13,6 +13,7 @@ compare: error, stated sd and coverage of the difference of the two best models,
 pairs: the same for two pairs of public models that have confidences, as they are, said in five words, and left out.
 honest: how often "95% sure" is right, at the moment it is first said, also on parts of each pool: the ten best models,
 ten at random, all but the three best, half of the items.
+lots: the same on many pools that `model_pools.py DIR --lots 60` makes by lot.
 anchors: what a share of labels drawn at random from all items costs for the choice, and tells about the level.
 worlds: the same on made worlds: 2 to 100 models, 2 to 50 classes, independent or relatives, one good among bad, models
 that nobody can tell apart, a rare class, with confidences, specialists, twins, best by one item, missing answers.
@@ -161,6 +162,32 @@ def honest(pool: Pool, labels: list[int], name: str, runs: int, parts: list[str]
             f"{name}, {kind}, {runs} runs: sure by 50 {early} ({right} right), by {most} {later} ({all_right} right)",
             flush=True,
         )
+
+
+def lots(folder: Path, runs: int, budgets: tuple[int, ...] = (50, 100, 200)) -> None:
+    """The same on all pools by lot of a folder (model_pools.py --lots), each run on 1,000 of their items."""
+    found: dict[tuple[str, int], list[float]] = {}
+    wrong = []
+    paths = sorted(folder.glob("models_lot_*.npz"), key=lambda path: int(path.stem.split("_")[-1]))
+    for path in paths:
+        table = simulate_models(
+            *read(folder, path.stem), task=fl.Best(fl.Accuracy()), methods="learned+default", budgets=budgets,
+            items=1_000, runs=runs, jobs=1,
+        )  # fmt: skip
+        for row in table.rows():
+            found.setdefault((row["score"], row["budget"]), []).append(row["mean"])
+        last = {row["score"]: row["mean"] for row in table.rows() if row["budget"] == budgets[-1]}
+        if last.get("sure-right", 100.0) < 100:
+            wrong.append(f"{path.stem} (sure in {last['sure']:.0f}%, right in {last['sure-right']:.0f}% of these)")
+    for budget in budgets:
+        sure, best_, lost = (np.array(found[score, budget]) for score in ("sure", "best", "regret"))
+        right = np.array(found.get(("sure-right", budget), [])) @ sure[sure > 0] / max(sure.sum(), 1e-9)
+        print(
+            f"{len(paths)} pools by lot, {runs} runs each, {budget} labels: best {best_.mean():.1f}%, lost "
+            f"{lost.mean():.2f} points, sure in {sure.sum() * runs / 100:.0f}, right in {right:.1f}% of these",
+            flush=True,
+        )
+    print("not always right:", "; ".join(wrong) or "none")
 
 
 def anchors(pool: Pool, labels: list[int], name: str, runs: int, budget: int = 100) -> None:
@@ -349,6 +376,8 @@ def main() -> None:
         speed(given.runs)
     if "pairs" in what:
         pairs(given.data, given.runs, given.items)
+    if "lots" in what:
+        lots(given.data, given.runs)
     for name in (
         given.pools.split(",") if given.data and {"best", "oracle", "honest", "compare", "anchors"} & set(what) else ()
     ):

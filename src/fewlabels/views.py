@@ -275,9 +275,9 @@ class Views:
         """The belief about how often each of several models is right; one about one model as it is."""
         if not self.journal.subject.spec.task.of_models:
             return belief
-        from fewlabels.learned.models import LevelsBelief, ModelsBelief
+        from fewlabels.learned.models import ModelsBelief
 
-        return LevelsBelief.of(belief) if isinstance(belief, ModelsBelief) else belief
+        return belief.levels if isinstance(belief, ModelsBelief) else belief
 
     def _of_models(self, metric: Metric, groups: Partition, model: str | None) -> View:
         """The belief about all models, or one, in any groups: labels went where models differ, so all are needed."""

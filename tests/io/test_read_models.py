@@ -356,3 +356,13 @@ def test_a_packed_pool_of_several_models_is_the_same_pool(tmp_path):
     assert again.columns.equals(pool.columns)
     fl.create(tmp_path / "a.db", "a", pool, model="two").close()
     assert fl.load(tmp_path / "a.db", "a").whole.fingerprint == pool.fingerprint
+
+
+def test_any_spelling_reaches_across_files():
+    one = {"id": list("abcde"), "predicted": ["Yes", "Yes", "Yes", "no", "no"]}
+    two = {"id": list("abcde"), "predicted": ["yes.", "NO", "yes.", "No", "No"]}
+    pool = fl.read_pool({"one": one, "two": two}, any_spelling=True)
+    assert pool.classes == ("No", "Yes")
+    assert pool.answers.tolist() == [[1, 1], [1, 0], [1, 1], [0, 0], [0, 0]]
+    with pytest.raises(fl.InputError, match="only in case"):
+        fl.read_pool({"one": one, "two": two})

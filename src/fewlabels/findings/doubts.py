@@ -91,6 +91,8 @@ def _few(grounds: Grounds) -> list[str]:
     few, rows = sum(row.evidence == "few" for row in grounds.rows), len(grounds.rows)
     if not few:
         return []
+    if grounds.nouns == "models" and few == rows:
+        return ["There are too few labels to say how good each model is."]
     if rows == 1:
         return ["Too few labels bear on this: the range is wide, and the best guess may be far off."]
     which = "All" if few == rows else f"{few:,} of {rows:,}"

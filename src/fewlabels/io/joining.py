@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from pyarrow import compute as pc
 
 from fewlabels.errors import Argument, InputError
 from fewlabels.io.answers import in_order, one_form
-from fewlabels.io.spellings import alike
+from fewlabels.io.spellings import alike, bare
 from fewlabels.pool import NO_ANSWER, Pool, Predictions
 
 if TYPE_CHECKING:
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
 _FLOAT = re.compile(r"-?[0-9]+\.0+")
 
 
-def join(pools: Mapping[str, Pool], *, named: bool = False) -> Pool:
+def join(pools: Mapping[str, Pool], *, named: bool = False, any_spelling: bool = False) -> Pool:
     """Join pools of one model each by id.
 
     The items are those of the first model, then those that the next ones add. The classes are the union. An item that
-    a model does not have is one that it did not answer. `named` says that the caller named the classes.
+    a model does not have is one that it did not answer. `named` says that the caller named the classes, and
+    `any_spelling` that case, spaces and marks do not matter: the commonest spelling of all models is then the class.
 
     Examples
     --------
@@ -42,7 +44,9 @@ def join(pools: Mapping[str, Pool], *, named: bool = False) -> Pool:
     _check_models(pools)
     pools = _with_like_ids(pools)
     pools = pools if named else _with_like_classes(pools)
-    classes = _union(pools, named=named)
+    if any_spelling and not named:
+        pools = _in_one_spelling(pools)
+    classes = _union(pools, named=named, any_spelling=any_spelling and not named)
     ids = list(dict.fromkeys(item for pool in pools.values() for item in _ids(pool)))
     row = {item: i for i, item in enumerate(ids)}
     rows = {name: np.array([row[item] for item in _ids(pool)], np.int64) for name, pool in pools.items()}
@@ -104,11 +108,25 @@ def _with_like_classes(pools: Mapping[str, Pool]) -> dict[str, Pool]:
     return joined
 
 
-def _union(pools: Mapping[str, Pool], *, named: bool) -> tuple[str, ...]:
+def _in_one_spelling(pools: Mapping[str, Pool]) -> dict[str, Pool]:
+    """Write a class as most answers of all models write it; each pool alone has one spelling of it already."""
+    often: dict[str, Counter[str]] = {}
+    for pool in pools.values():
+        counts = np.bincount(pool.predicted[pool.predicted >= 0], minlength=len(pool.classes))
+        for name, count in zip(pool.classes, counts.tolist(), strict=True):
+            often.setdefault(bare(name), Counter())[name] += count
+    meant = {form: names.most_common(1)[0][0] for form, names in often.items()}
+    return {
+        model: replace(pool, classes=tuple(name if name == NO_ANSWER else meant[bare(name)] for name in pool.classes))
+        for model, pool in pools.items()
+    }
+
+
+def _union(pools: Mapping[str, Pool], *, named: bool, any_spelling: bool) -> tuple[str, ...]:
     """The classes of all models: in the order of the first, unless all are only sorted."""
     each = [pool.choices for pool in pools.values()]
     union = tuple(dict.fromkeys(name for classes in each for name in classes))
-    if all(classes == in_order(classes) for classes in each):
+    if any_spelling or all(classes == in_order(classes) for classes in each):
         union = in_order(union)
     pair = None if named else alike(union)
     if pair is not None:

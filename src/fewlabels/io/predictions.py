@@ -230,7 +230,8 @@ def _read_several(source: Source, models: Sequence[str] | str | None, asked: dic
     source, roles = roles_by_model(source, models, **asked)
     check_spelling(manner, roles.values())
     pools = {name: read_one(source, its, asked["content"], manner, gaps=True) for name, its in roles.items()}
-    return join(pools, named=next(iter(roles.values())).classes is not None)
+    named = next(iter(roles.values())).classes is not None
+    return join(pools, named=named, any_spelling=manner.any_spelling)
 
 
 def _read_with_evidence(source: Source, asked: dict[str, Any], manner: Manner, evidence: tuple[str, ...]) -> Pool:
@@ -267,7 +268,8 @@ def read_models(sources: Mapping[str, tuple[Source | Pool, dict[str, Any], Manne
     for name in found:
         check_spelling(sources[name][2], found.values())
     _check_numbered(pools, numbered)
-    return join(pools, named=bool(found) and all(roles.classes is not None for roles in found.values()))
+    named = bool(found) and all(roles.classes is not None for roles in found.values())
+    return join(pools, named=named, any_spelling=any(manner.any_spelling for _, _, manner in sources.values()))
 
 
 def _asked_of_each(

@@ -74,11 +74,9 @@ class Best(ModelsTask):
 
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """P(best) of each model, its share right, and how far it is behind the leader, in each group."""
-        from fewlabels.learned.models import LevelsBelief
-
         rows, belief = rows_of(cells), joint(belief).plain
         # How often each is right, and how far those are behind that are hardly the best, takes more than the contest.
-        levels = LevelsBelief.of(belief)
+        levels = belief.levels
         values, used = self.drawn(levels, cells, rng, draws)
         means = self.split(self.metric.value(levels.mean(), cells), cells)
         lead, contest = self._contest(belief, cells, rng, draws)

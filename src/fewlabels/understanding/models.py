@@ -103,7 +103,8 @@ def read_files(
         Understood("predicted", _by_model(guesses, "predicted", "the largest score"), "--predicted"),
         Understood("confidence", _by_model(guesses, "confidence", "none"), "--confidence"),
     ]
-    truth = next((guessed.truth for guessed in guesses.values() if guessed.truth), None)
+    named = {guessed.predicted for guessed in guesses.values()}
+    truth = next((one.truth for one in guesses.values() if one.truth and one.truth not in named), None)
     answers = [
         _Column(source, own["id"], None if own["scores"] else own["predicted"]) for source, own, _ in asked.values()
     ]
@@ -215,7 +216,8 @@ def read_wide(
         manner = _manner(options, normalize=bool(options.normalize) or percent, logits=bool(options.logits))
         check_spelling(manner, roles.values())
         pools[name] = read_one(source, own, guessed.content, manner, gaps=True)
-    pool = join(pools, named=next(iter(roles.values())).classes is not None)
+    named = next(iter(roles.values())).classes is not None
+    pool = join(pools, named=named, any_spelling=options.any_spelling)
     lines = [
         Understood(
             "id", f"column {guessed.id!r}" if guessed.id else "none: rows are numbered 0, 1, 2, ...", "--id NAME"

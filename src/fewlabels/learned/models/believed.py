@@ -74,6 +74,13 @@ class ModelsBelief(LearnedBelief):
         """The belief that says which model is best: this one, unless it is about how often each is right."""
         return self
 
+    @cached_property
+    def levels(self) -> ModelsBelief:
+        """The belief about how often each model is right; made once, so that its draws are made once."""
+        from fewlabels.learned.models.levels import LevelsBelief
+
+        return LevelsBelief.of(self.plain)
+
     @property
     def numbers(self) -> int:
         """The number of values in one draw."""
