@@ -1,7 +1,7 @@
 """Several models on one pool: the best of them, the difference of two, honesty, made worlds.
 
-python benchmarks/models.py --data DIR [--runs 60] [--what best,oracle,compare,pairs,honest,lots,anchors] [--pools NAMES]
-    [--parts all]
+python benchmarks/models.py --data DIR [--runs 60] [--what best,oracle,compare,pairs,honest,lots,anchors]
+    [--pools NAMES] [--parts all]
 python benchmarks/models.py --what worlds [--worlds "twins,a hair"] [--runs 60]
 
 DIR has NPZ files with `predicted` (items × models), `labels`, `models`, `classes` and perhaps `confidence`. Without
@@ -358,6 +358,18 @@ def speed(runs: int) -> None:
         print(f"{method}: {(time.process_time() - start) / runs:.2f} s for each of {runs} runs", flush=True)
 
 
+def of_pool(folder: Path, name: str, what: list[str], runs: int, parts: list[str]) -> None:
+    """Run what is asked about one pool."""
+    asked = [ask for ask in (best, oracle, anchors, compare) if ask.__name__ in what]
+    if not asked and "honest" not in what:
+        return
+    pool, labels = read(folder, name)
+    for ask in asked:
+        ask(pool, labels, name, runs)
+    if "honest" in what:
+        honest(pool, labels, name, runs, parts)
+
+
 def main() -> None:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -378,20 +390,8 @@ def main() -> None:
         pairs(given.data, given.runs, given.items)
     if "lots" in what:
         lots(given.data, given.runs)
-    for name in (
-        given.pools.split(",") if given.data and {"best", "oracle", "honest", "compare", "anchors"} & set(what) else ()
-    ):
-        pool, labels = read(given.data, name)
-        if "best" in what:
-            best(pool, labels, name, given.runs)
-        if "oracle" in what:
-            oracle(pool, labels, name, given.runs)
-        if "honest" in what:
-            honest(pool, labels, name, given.runs, given.parts.split(","))
-        if "anchors" in what:
-            anchors(pool, labels, name, given.runs)
-        if "compare" in what:
-            compare(pool, labels, name, given.runs)
+    for name in given.pools.split(",") if given.data else ():
+        of_pool(given.data, name, what, given.runs, given.parts.split(","))
 
 
 if __name__ == "__main__":
