@@ -1,7 +1,7 @@
 """Several models on one pool: the best of them, the difference of two, honesty, made worlds.
 
-python benchmarks/models.py --data DIR [--runs 60] [--what best,oracle,compare,pairs,honest,lots,anchors] [--pools NAMES]
-    [--parts all]
+python benchmarks/models.py --data DIR [--runs 60] [--what best,oracle,compare,pairs,honest,lots,anchors]
+    [--pools NAMES] [--parts all]
 python benchmarks/models.py --what worlds [--worlds "twins,a hair"] [--runs 60]
 
 DIR has NPZ files with `predicted` (items × models), `labels`, `models`, `classes` and perhaps `confidence`. Without
@@ -165,7 +165,7 @@ def honest(pool: Pool, labels: list[int], name: str, runs: int, parts: list[str]
 
 
 def lots(folder: Path, runs: int, budgets: tuple[int, ...] = (50, 100, 200)) -> None:
-    """The same on all pools by lot of a folder (model_pools.py --lots), each run on 1,000 of their items."""
+    """Do the same on all pools by lot of a folder (model_pools.py --lots), each run on 1,000 of their items."""
     found: dict[tuple[str, int], list[float]] = {}
     wrong = []
     paths = sorted(folder.glob("models_lot_*.npz"), key=lambda path: int(path.stem.split("_")[-1]))
