@@ -165,7 +165,7 @@ def honest(pool: Pool, labels: list[int], name: str, runs: int, parts: list[str]
 
 
 def lots(folder: Path, runs: int, budgets: tuple[int, ...] = (50, 100, 200)) -> None:
-    """The same on all pools by lot of a folder (model_pools.py --lots), each run on 1,000 of their items."""
+    """Do the same on all pools by lot of a folder (model_pools.py --lots), each run on 1,000 of their items."""
     found: dict[tuple[str, int], list[float]] = {}
     wrong = []
     paths = sorted(folder.glob("models_lot_*.npz"), key=lambda path: int(path.stem.split("_")[-1]))

@@ -129,7 +129,7 @@ def assess() -> Iterator[tuple[str, Callable[[], Record]]]:
 
 
 def assess_more() -> Iterator[tuple[str, Callable[[], Record]]]:
-    """Two people for each item, other groups and another metric than asked for, and longer runs on the digits."""
+    """Two people for each item, groups and a metric other than those asked for, and longer runs on the digits."""
     small, digits = made_pool(), digits_pool()
     tasks = [fl.Estimate(fl.Accuracy()), fl.Identify(fl.Accuracy(), lowest=2), fl.Estimate(fl.Confusion())]
     for (task, prior), policy in itertools.product(itertools.product(tasks, PRIORS), (None, fl.UniformItems())):

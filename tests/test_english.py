@@ -47,6 +47,16 @@ PHRASES = {
     "for every truth": re.compile(r"\bfor every truth\b", re.IGNORECASE),
     "know no statistics": re.compile(r"\bknows? no statistics\b", re.IGNORECASE),
     "all is copied or nothing": re.compile(r"\ball is \w+ or nothing\b", re.IGNORECASE),
+    # "a different number of items", "an engine other than DuckDB", "occurs twice", "is running", "not a number".
+    "another number of": re.compile(r"\banother number of\b", re.IGNORECASE),
+    "another ... than": re.compile(r"\banother \w+ than\b(?! (?:that|those|the one)\b)", re.IGNORECASE),
+    "is there twice": re.compile(r"\bis there twice\b", re.IGNORECASE),
+    "server runs": re.compile(r"\bserver runs\b", re.IGNORECASE),
+    "or no number": re.compile(r"\bor no number\b", re.IGNORECASE),
+    # "is read-only", "that you can write to", "permission to".
+    "may not be written": re.compile(r"\bmay not be written\b", re.IGNORECASE),
+    "that you may write": re.compile(r"\bthat you may write\b", re.IGNORECASE),
+    "the right to read": re.compile(r"\bthe right to (?:read|create|write)\b", re.IGNORECASE),
 }
 FRAGMENT = re.compile(r"(?:Of|That|From|As|The same|Without)\b")
 
@@ -133,6 +143,14 @@ def test_no_phrase_comes_back() -> None:
         ("columns that are known of every item", "known of every"),
         ("put another question to the labels", "put to the labels"),
         ("another metric than that of the question", "another ... than that of"),
+        ("they have another number of items", "another number of"),
+        ("on another engine than DuckDB", "another ... than"),
+        ("the key 'label' is there twice", "is there twice"),
+        ("Check that the server runs.", "server runs"),
+        ("missing, or no number", "or no number"),
+        ("its folder may not be written", "may not be written"),
+        ("a folder that you may write", "that you may write"),
+        ("Ask for the right to create tables", "the right to read"),
     ],
 )
 def test_a_phrase_is_seen(text: str, rule: str) -> None:
@@ -147,6 +165,8 @@ def test_a_phrase_is_seen(text: str, rule: str) -> None:
         "so many reasons",
         "a metric other than the question's",
         "nobody else said anything",
+        "none, or no numbers",
+        "it is another, rather than the first",
     ],
 )
 def test_plain_english_passes(text: str) -> None:

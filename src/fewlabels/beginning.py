@@ -123,7 +123,7 @@ def create(
     groups = check_groups(groups_from(groups, own))
     if len(groups.group) != pool.rows:
         raise InputError(
-            "the groups belong to another pool: they have another number of items. Make them from this pool."
+            "the groups belong to another pool: they have a different number of items. Make them from this pool."
         )
     spec = Spec(
         task=task,

@@ -39,7 +39,7 @@ class Bins:
     column
         The column.
     edges
-        Where the second bin begins, the third and so on, ascending; a date counts the days since 1970-01-01.
+        Where the second bin begins, the third and so on, in increasing order; a date counts the days since 1970-01-01.
     kind
         Whether the column holds whole numbers, others, or dates: names depend on it.
 
@@ -108,7 +108,8 @@ def bins_from(column: str, given: int | str | Iterable[object], values: NDArray[
     parts = given.removesuffix("/").split("/") if isinstance(given, str) else given
     edges = tuple(_edge(edge, kind, column) for edge in several(parts, "The 'bins' of by_column()"))  # type: ignore[arg-type]
     if not edges or list(edges) != sorted(set(edges)):
-        raise InputError(f"the bins of {column!r} begin at {list(map(str, edges))}. Name where they begin, ascending.")
+        begin = list(map(str, edges))
+        raise InputError(f"the bins of {column!r} begin at {begin}. Name where they begin, in increasing order.")
     return Bins(column, edges, "number" if any(edge % 1 for edge in edges) else kind)
 
 

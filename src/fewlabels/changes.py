@@ -41,7 +41,7 @@ def _units(before: Pool, now: Pool) -> list[str]:
     if before.choices == now.choices:
         sizes = (np.bincount(pool.predicted, pool.count, minlength=len(before.classes)) for pool in (before, now))
         if moved := int(np.count_nonzero(np.subtract(*sizes))):
-            changes.append(f"other numbers of items for {moved:,} of {len(before.choices):,} predicted classes")
+            changes.append(f"the number of items differs for {moved:,} of {len(before.choices):,} predicted classes")
     return changes
 
 

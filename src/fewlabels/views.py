@@ -244,7 +244,7 @@ class Views:
             return groups
         if subject.pool.reserve is None:
             raise InputError(
-                "these groups belong to another pool: they have another number of items. Make them from audit.pool."
+                "these groups belong to another pool: they have a different number of items. Make them from audit.pool."
             )
         return partition_from_recipe(subject.pool_of(model), groups.recipe)  # items were named since they were made
 

@@ -105,7 +105,7 @@ def test_a_column_whose_name_ends_like_bins_is_itself() -> None:
         ),
         ([1, 2], "many", "'many' does not say which bins of 'v' to make. Say how many, as in column:v:4"),
         ([1, 2], "1", "must be a whole number of at least 2"),
-        ([1, 2], "9/3", "Name where they begin, ascending"),
+        ([1, 2], "9/3", "Name where they begin, in increasing order"),
         (["2024-01-01", "2024-02-01"], "x/y", "'x' is not a date"),
         ([True, False], "2", "holds bool"),
         (["1_000", "2"], "2", "holds text such as '1_000'"),  # Python reads it, and others do not

@@ -128,7 +128,7 @@ def test_a_senseless_setting_is_refused(kind: Callable[..., object], setting: di
 
 def test_groups_of_another_pool_are_refused() -> None:
     fewer = fl.read_pool([[0.9, 0.1], [0.2, 0.8]])
-    with pytest.raises(fl.InputError, match="another number of items"):
+    with pytest.raises(fl.InputError, match="a different number of items"):
         fl.create(None, "refused", SCORED, fl.whole(fewer))
     other = fl.read_pool({"predicted": ["ant", "bee"] * 15}, classes=SCORED.classes)
     with pytest.raises(fl.InputError, match="Make them from this pool"):

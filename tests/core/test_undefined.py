@@ -38,7 +38,7 @@ def test_a_class_without_prediction_and_label_has_no_number_and_no_verdict(targe
         row = next(audit.estimates(metric=metric).rows())
         assert (row["mean"], row["low"], row["high"], row["median"]) == (None,) * 4
         answer = audit.put(fl.Estimate(metric))
-        assert answer.words.startswith(f"There is no {metric.name}: no item is ")
+        assert answer.words.startswith(f"There is no {metric.name}: no ")
     for rule in ("recall:zzz >= 0.5", "recall:zzz <= 0.5", "precision:zzz >= 0.5", "f1:zzz <= 0.5"):
         checked = audit.check(rule, overall=True)
         assert checked.verdict == "open"
@@ -108,7 +108,7 @@ def test_a_group_without_the_class_has_no_recall_and_is_open(target: Target) -> 
         verdicts = dict(zip(*(audit.check(rule).table[name] for name in ("group", "verdict")), strict=True))
         assert verdicts == {"x": "pass", "y": "open", "z": "pass"}
         words = audit.check(rule).words
-        assert "In 1 group there is no recall of spam, as no item is seen to be of spam so far." in words
+        assert "In 1 group there is no recall of spam, as no label shows spam so far." in words
     worst = audit.put(fl.Identify(fl.Recall("spam"), lowest=1))
     assert worst.groups[0] in "xz"
     assert worst.table["mean"][2] is None

@@ -251,7 +251,7 @@ def test_a_model_that_did_not_answer(make: Make) -> None:
         # Sail reads a column of Parquet as constant if it has one number beside NaN, hence the third row.
         (
             [Row("a", "cat"), Row("b", "cat", float("nan")), Row("c", "cat", 0.7)],
-            "the item 'b' (missing, or no number)",
+            "the item 'b' (missing or not a number)",
         ),
         ([Row("a", "cat", float("inf")), Row("b", "cat", 0.2)], "such as that of the item 'a' (inf)"),
         ([Row("a", "cat", -0.25)], "'a' (-0.25)"),

@@ -56,7 +56,7 @@ def test_a_file_of_text_keeps_its_ids(tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("id,predicted,confidence\na,cat,0.5\nb,cat,high\n", encoding="utf-8")
     with (
         open_table(tmp_path / "bad.csv") as table,
-        pytest.raises(InputError, match=r"the item 'b' \(missing, or no number\)"),
+        pytest.raises(InputError, match=r"the item 'b' \(missing or not a number\)"),
     ):
         table.summary(PLAIN)
 

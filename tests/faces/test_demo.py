@@ -94,7 +94,7 @@ def test_a_wrong_answer_is_owned_up_to() -> None:
     rows: dict[str, list[Any]] = {"group": ["coat", "bag"], "low": [0.1, 0.8], "high": [0.3, 0.9]}
     answer = fl.Answer("", 0.9, fl.Table(rows), ("coat",))
     first, second = check(answer, {"coat": 0.5, "bag": 0.2})
-    assert "That is wrong, it is bag" in first
+    assert "That is wrong: it is bag. 20% of" in first
     assert "0 of 2 classes" in second
 
 

@@ -214,7 +214,7 @@ def test_labels_that_may_be_wrong(uploads: Path) -> None:
             ("t1 a", "is not an id, a comma"),
             ("t999,a", "t999"),
             ("t1,zebra", "“All classes”"),
-            ("t1,a\nt2,b\nt1,a\nt1,b", "is there as"),
+            ("t1,a\nt2,b\nt1,a\nt1,b", "is listed as"),
         ):
             answer = submit(client, f"{path}/question", do="make", **asked | {"noisy": "yes", "gold": gold})
             found = re.search(r'id="gold-wrong" class="wrong" role="alert">([^<]*)<', answer.text)

@@ -65,5 +65,5 @@ def test_a_plan_reads_no_items(table: RemoteTable, monkeypatch: pytest.MonkeyPat
 
 def test_an_engine_with_another_hash_is_refused(table: RemoteTable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "keys_from", lambda written: np.arange(len(written), dtype=np.uint64))
-    with pytest.raises(InputError, match="another MD5"):
+    with pytest.raises(InputError, match="an unusual MD5"):
         read_table(table, COLUMNS)

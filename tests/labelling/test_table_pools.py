@@ -274,7 +274,7 @@ def test_items_with_other_predictions_are_noticed_before_they_are_handed_out(con
     assert audit.pool.reserve is not None
     table = audit.pool.reserve.link
     table.rows = MemoryTable(**rows(seed=1)).rows
-    with pytest.raises(PoolChangedError, match=r"item 'i\d+' is gone, or has another prediction, confidence or group"):
+    with pytest.raises(PoolChangedError, match=r"item 'i\d+' is gone, or has a different prediction, confidence or"):
         audit.ask(3)
     assert not audit.pending()
 

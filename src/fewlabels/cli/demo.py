@@ -188,9 +188,9 @@ def check(answer: Answer, accuracy: Mapping[str, float]) -> list[str]:
     worst = min(accuracy, key=lambda name: accuracy[name])
     rows = list(answer.table.rows())
     held = sum(row["low"] <= accuracy[row["group"]] <= row["high"] for row in rows)
-    verdict = "That is right" if worst == answer.groups[0] else f"That is wrong, it is {worst}"
+    verdict = "That is right:" if worst == answer.groups[0] else f"That is wrong: it is {worst}."
     return [
-        f"Here the truth is known. {verdict}: {wording.percent(accuracy[worst])} of what it calls {worst} is one.",
+        f"Here the truth is known. {verdict} {wording.percent(accuracy[worst])} of what it calls {worst} is one.",
         f"The intervals contain the true share in {held} of {len(rows)} classes.",
     ]
 

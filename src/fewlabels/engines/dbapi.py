@@ -36,7 +36,7 @@ _DRIVERS = {
     "pymssql": "tsql", "sqlite3": "sqlite", "pymysql": "mysql", "MySQLdb": "mysql",
 }  # fmt: skip
 _LOST = {"OperationalError", "InterfaceError"}
-_CHECK = "Check that the server runs, and that host, port, user, password and database are right."
+_CHECK = "Check that the server is running, and that host, port, user, password and database are right."
 
 
 class DbapiTable(RemoteTable):

@@ -115,5 +115,5 @@ def translated(text: str, dialect: str) -> str:
     try:
         import sqlglot
     except ImportError:
-        raise StoreError(needs("a table on another engine than DuckDB", "sqlglot", "sql")) from None
+        raise StoreError(needs("a table on an engine other than DuckDB", "sqlglot", "sql")) from None
     return sqlglot.transpile(text, read="duckdb", write=dialect, error_level=sqlglot.ErrorLevel.RAISE)[0]

@@ -110,6 +110,10 @@ def with_main_file() -> Iterator[None]:
         del main.__file__
 
 
+def _unreachable(name: str, error: Exception) -> StoreError:
+    return StoreError(f"{name} cannot be reached: {sentence_of(error)} Check that the server is running.")
+
+
 @contextmanager
 def _plain_errors(name: str) -> Iterator[None]:
     """Turn the errors of Spark and of its transport into ours."""
@@ -118,11 +122,11 @@ def _plain_errors(name: str) -> Iterator[None]:
     except FewlabelsError:
         raise
     except OSError as error:
-        raise StoreError(f"{name} cannot be reached: {sentence_of(error)} Check that the server runs.") from error
+        raise _unreachable(name, error) from error
     except Exception as error:
         package, kind = type(error).__module__.partition(".")[0], type(error).__name__
         if package == "grpc" or ("Connect" in kind and not hasattr(error, "getErrorClass")):
-            raise StoreError(f"{name} cannot be reached: {sentence_of(error)} Check that the server runs.") from error
+            raise _unreachable(name, error) from error
         if package == "pyspark":
             raise InputError(f"{name} cannot be read: {sentence_of(error)}") from error
         raise

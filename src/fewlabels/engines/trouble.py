@@ -170,4 +170,4 @@ def _first(table: pa.Table) -> list[Any]:
 
 
 def _number(value: float | None) -> str:
-    return "missing, or no number" if value is None or math.isnan(value) else f"{value:g}"
+    return "missing or not a number" if value is None or math.isnan(value) else f"{value:g}"

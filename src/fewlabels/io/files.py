@@ -208,7 +208,7 @@ def _check_members(path: Path, name: str, within: Limits) -> None:
                     continue
                 shape, kind = header
                 if math.prod(shape) * kind.itemsize != member.file_size - stream.tell():
-                    raise InputError(f"{name}: the array {member.filename} has another length than it says. "
+                    raise InputError(f"{name}: the array {member.filename} is not as long as it says. "
                                      "Write it again.")  # fmt: skip
 
 

@@ -27,7 +27,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise _TwiceError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is there twice in one object")
+        raise _TwiceError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} occurs twice in one object")
     return members
 
 

@@ -234,7 +234,7 @@ def check_same(pool: Pool, table: RemoteTable, summary: pa.Table) -> None:
 
 
 def check_items(pool: Pool, table: RemoteTable, ids: Sequence[str]) -> None:
-    """PoolChangedError if an item that is named has another prediction, confidence or group than before, or is gone."""
+    """PoolChangedError if a named item is gone, or has a different prediction, confidence or group than before."""
     reserve = pool.reserve
     assert reserve is not None
     now = table.lookup(columns_of(pool), ids)
@@ -249,8 +249,8 @@ def check_items(pool: Pool, table: RemoteTable, ids: Sequence[str]) -> None:
 
 def _has_changed(pool: Pool, item: str) -> PoolChangedError:
     return PoolChangedError(
-        f"{pool.source} has changed since it was read: item {item!r} is gone, or has another prediction, confidence or "
-        f"group than before. {STILL}"
+        f"{pool.source} has changed since it was read: item {item!r} is gone, or has a different prediction, "
+        f"confidence or group than before. {STILL}"
     )
 
 
@@ -281,7 +281,7 @@ class Named:
         written = [str(key) for key in items["key"].to_pylist()] if "key" in items.column_names else []
         keys = keys_from(written) if written else keys_of(ids, seed)
         if written and not np.array_equal(keys[:_COMPARED], keys_of(ids[:_COMPARED], seed)):
-            raise InputError(f"{pool.source}: its engine has another MD5 than the usual one, so it cannot be used.")
+            raise InputError(f"{pool.source}: its engine computes an unusual MD5, so it cannot be used.")
         return cls(items, _units_of(pool, items), keys, np.zeros(pool.units, dtype=np.uint64))
 
     def added_to(self, pool: Pool) -> Pool:

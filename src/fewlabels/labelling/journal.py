@@ -58,7 +58,7 @@ class Journal:
     """
 
     is_snapshot = False
-    """Whether it stays at one state of the log. A snapshot is only read."""
+    """Whether it stays at one state of the log. A snapshot is read-only."""
 
     def __init__(self, store: Store, subject: Subject) -> None:
         self.store = store
@@ -150,7 +150,7 @@ class Journal:
     @contextmanager
     def writing(self) -> Iterator[Page]:
         """Give the log while nobody else can write to it; the ledger is up to date before and after."""
-        assert not self.is_snapshot, "a snapshot is only read"
+        assert not self.is_snapshot, "a snapshot is read-only"
         with self._lock, self._noticing():
             if not self.ledger.events or self.ledger.grows:
                 self._catch_up()

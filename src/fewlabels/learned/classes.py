@@ -25,8 +25,8 @@ _DRAWS = 400
 class ClassBelief(TrustBelief):
     """θ = R e_r + (1 − R) q in each row of a cell: R is the share right by the model of items, q that of mistakes.
 
-    So the share right is the same draw for every metric: that of accuracy. A cell has a row for each predicted class,
-    since each makes other mistakes, and labels may have been asked more in one than in the others.
+    So every metric sees the same draw of the share right: that of accuracy. A cell has a row for each predicted class,
+    since each class has mistakes of its own, and one may have more labels than the others.
 
     Parameters
     ----------
@@ -82,7 +82,8 @@ class ClassBelief(TrustBelief):
         """Counts of the Dirichlet with the mean and total variance of the shares among the items yet to be labelled.
 
         With d = e_r − E q in each row, Σ_j Var θ_j = Var R Σ_j d_j² + E(1 − R)² Σ_j Var q_j. The R of the rows of a
-        cell go up and down together, and so do their q: where it has several, the variance is taken from draws.
+        cell go up and down together, and so do their q: where a cell has several rows, the variance is taken from
+        draws.
         """
         mean, variance = (values[self.part] for values in self.right_moments())
         q, squares = self.mistakes.moments()
@@ -154,7 +155,7 @@ class ClassBelief(TrustBelief):
         return self._mixed(theta, self.rows_size)
 
     def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-        """n draws of θ, shape (n, cells, outcomes); the unlabelled items of a pool by their own confidences."""
+        """n draws of θ, shape (n, cells, outcomes); a pool's unlabelled items are drawn by their own confidences."""
         if self.target == "population":
             return self.shares(rng, n)
         rights = self.model.rights(rng, n, self.free)

@@ -1,4 +1,4 @@
-"""Which classes are missed oftener than expected: mistakes that labels showed, and what they say of each class."""
+"""Which classes are missed more often than expected: mistakes that labels showed, and what they say about classes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 # How many mistakes of its own the expectation of a row counts for.
 KAPPAS = np.array([0.5, 2.0, 8.0, 30.0, 100.0, 400.0])
-# σ, by how much classes are missed oftener or less often than expected, beyond what κ allows for.
+# σ, by how much classes are missed more or less often than expected, beyond what κ allows for.
 COLUMNS = np.array([0.0, 0.25, 0.6])
 # Steps to the w, and a change of log w that is small enough.
 _STEPS, _NEAR = 12, 0.01
@@ -55,9 +55,9 @@ class Shown(NamedTuple):
         return value + of_rows.reshape(kappa.shape[:-1])
 
     def told(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How many mistakes of each entry say something of w, shape (..., entries).
+        """How many mistakes of each entry say something about w, shape (..., entries).
 
-        Those that only repeat what their row is known for do not: of n equal ones it is α(ψ(α + n) − ψ(α)), α = κ m.
+        Those that only repeat what their row is known for do not: for n equal ones it is α(ψ(α + n) − ψ(α)), α = κ m.
         """
         told, more = np.ones_like(alpha), self.n != 1
         told[..., more] = alpha[..., more] * (psi(alpha[..., more] + self.n[more]) - psi(alpha[..., more]))
@@ -65,7 +65,7 @@ class Shown(NamedTuple):
 
 
 class Columns:
-    """How much oftener each class is missed than expected, for each power and each σ > 0.
+    """How much more often each class is missed than expected, for each power and each σ > 0.
 
     By log w_j the log evidence has the derivative T_j − w_j X_j: T_j is how many mistakes showed j (`Shown.told`), and
     X_j how many were to be expected with w_j = 1. So w_j has nearly the posterior Gamma(1/σ² + T_j, 1/σ² + X_j).

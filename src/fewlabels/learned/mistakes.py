@@ -1,8 +1,8 @@
 """Which class is the true one where the classifier is wrong: a model of mistakes, learned from those that labels show.
 
 Given that the prediction is wrong, the outcome shares of row c are q_c ~ Dirichlet(κ m_c), m_cj ∝ w_j e_cj^b, where e_c
-are the shares that are expected among its mistakes there, and w_j ~ Gamma(1/σ², 1/σ²) says how much oftener class j is
-missed than expected. The posterior of (b, κ, σ) is a weight for each point of a small grid; given a point, the w are
+are the shares that are expected among its mistakes there, and w_j ~ Gamma(1/σ², 1/σ²) says how much more often class j
+is missed than expected. The posterior of (b, κ, σ) is a weight for each point of a small grid; given a point, the w are
 nearly independent Gammas, and given these every row is conjugate.
 """
 
@@ -48,9 +48,10 @@ _FLOOR = 1e-3
 # A class that is never predicted may still be the true one: without scores it is expected like one with this part of
 # the mean doubt.
 _NEVER = 0.1
-# Points with less of the weight than this are left out.
+# Points with less weight than this are left out.
 _NEGLIGIBLE = 1e-3
-# So far may the log evidence of a power be from the best one, if all classes were missed as often as expected.
+# The log evidence of a power may be this far from that of the best one, if all classes were missed as often as
+# expected.
 _FAR = 15.0
 
 
@@ -70,7 +71,7 @@ class Expected:
     predicted
         The predicted class of each row, shape (rows,).
     known
-        What is known of the items beside their classes: the scores of all classes, a confidence, or neither.
+        What is known about the items besides their classes: the scores of all classes, a confidence, or neither.
     """
 
     log_share: NDArray[np.float64]
@@ -81,7 +82,7 @@ class Expected:
     _at_powers: dict[float, tuple[NDArray[np.float64], NDArray[np.float64]]] = field(default_factory=dict)
 
     def powered(self, b: float) -> NDArray[np.float64]:
-        """m with all w = 1, of each predicted class: e^b, put together to outcomes, shape (classes, outcomes)."""
+        """m with all w = 1, of each predicted class: e^b, combined into outcomes, shape (classes, outcomes)."""
         return self._at(b)[0]
 
     def alike(self, b: float) -> NDArray[np.float64]:
@@ -131,7 +132,7 @@ class Expected:
         plain += log_prior
         log_weight = np.full((*plain.shape, len(COLUMNS)), -np.inf)
         log_weight[..., 0] = plain
-        # Which classes are missed oftener does not save a power that is far off otherwise.
+        # A power that is far off otherwise is not saved by which classes are missed more often.
         some = np.flatnonzero(plain.max(axis=0) > plain.max() - _FAR)
         powers = POWERS[some].tolist()
         alike = np.stack([self.alike(b) for b in powers])[:, None]
@@ -178,8 +179,9 @@ class Mistakes:
     shape, rate
         Of the Gammas of w, two of shape (powers, σs > 0, outcomes).
     named
-        The one outcome of each row that is told from all others, shape (rows,); None if all are told apart. A
-        Dirichlet whose outcomes are put together is one again, but expected shares have their power before that.
+        The one outcome of each row that is kept apart from all others, shape (rows,); None if all are kept apart. A
+        Dirichlet whose outcomes are merged is a Dirichlet again, but expected shares are raised to their power before
+        that.
     """
 
     expected: Expected
@@ -247,7 +249,7 @@ class Mistakes:
         )
 
     def single(self, outcomes: NDArray[np.intp]) -> Mistakes:
-        """The posterior of one outcome of each row, with all others as one more behind it."""
+        """The posterior of one outcome of each row, with all the others as one more after it."""
         return replace(self, counts=with_rest(self.counts, outcomes), named=outcomes)
 
     def sums(self, rng: np.random.Generator, items: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -266,7 +268,7 @@ class Mistakes:
     def tallies(self, rng: np.random.Generator, items: NDArray[np.int64]) -> NDArray[np.float64]:
         """Draws of how many of these items of each row show each outcome: (n, rows) to (n, outcomes).
 
-        As `sums`, but of whole items: of k of them, Dirichlet-multinomial, the variance is k(k + s) Var q. What it has
+        As `sums`, but of whole items: for k of them, Dirichlet-multinomial, the variance is k(k + s) Var q. What it has
         beyond that of Poisson counts is that of their mean.
         """
         drawn = np.empty((len(items), self.counts.shape[1]))

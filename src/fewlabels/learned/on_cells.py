@@ -33,12 +33,12 @@ def factors(cells: Cells, *asked: Partition | None) -> Factors:
     """What items differ by beyond their confidences.
 
     These are the groups of asking, the groups of the cells, and what else a cell stands for (a predicted class, or a
-    bin of confidence). What is put together from the levels of an earlier factor has no effects of its own: so the same
-    quantity is the same number by every route.
+    bin of confidence). What can be put together from the levels of an earlier factor has no effects of its own, so the
+    same quantity is the same number by every route.
     """
     groupings = [groups for groups in (*asked, cells.partition) if groups is not None]
     candidates: list[tuple[NDArray[Any], bool]] = [(made.group, made.recipe["by"] == "score") for made in groupings]
-    # Where labels show right and wrong, it is only bins of confidence that groups are split by.
+    # Where labels show right and wrong, groups are split only by bins of confidence.
     candidates.append((cells.key[cells.cell], cells.right is None))
     found: list[NDArray[np.int64]] = []
     bins: list[bool] = []
@@ -93,7 +93,7 @@ def _fitted(
 ) -> list[dict[str, Any]]:
     """Fit the model of items: the posterior, the unlabelled items of each strip, and the share that was answered.
 
-    Once for each of several outcomes. `telling` says of each item whether its label tells something, shape (items,);
+    Once for each of several outcomes. `telling` says for each item whether its label tells something, shape (items,);
     None if all do.
     """
     by_strip = [_in_strips(strips, outcomes, telling) for outcomes in each]
@@ -141,7 +141,7 @@ def believe_right(cells: Cells, target: Target, strips: Strips, each: Sequence[O
 class Rows(NamedTuple):
     """The rows of cells whose outcomes are classes: one for each predicted class of a cell.
 
-    A cell may have several predicted classes (recall of one class merges all others), and each makes other mistakes.
+    A cell may have several predicted classes (recall of one class merges all others), and each has mistakes of its own.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def believe_classes(cells: Cells, target: Target, rows: Rows, each: Sequence[Out
 
 def believe_models(cells: ModelCells, target: Target, panel: Panel, outcomes: Outcomes) -> LearnedBelief:
     """Fit the model of several models' answers."""
-    from fewlabels.learned.models import ModelsBelief  # as long an import as all of the model of items
+    from fewlabels.learned.models import ModelsBelief  # takes as long to import as the whole model of items
 
     learning = panel.learn(outcomes.items, outcomes.shown.astype(np.int32))
     nothing = np.zeros_like(outcomes.counts)

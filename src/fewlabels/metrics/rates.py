@@ -220,7 +220,7 @@ class Recall(Rate):
     """
 
     ratio: ClassVar[Ratio] = Ratio(hit=1, called=0, true=1, false=0, predicted=0)
-    empty: ClassVar[str] = "no item is seen to be of {} so far"
+    empty: ClassVar[str] = "no label shows {} so far"
     phrase: ClassVar[str] = "of the items that truly belong to a class, the share that the classifier finds"
     hit: ClassVar[str] = "found"
 
@@ -236,7 +236,7 @@ class F1(Rate):
     """
 
     ratio: ClassVar[Ratio] = Ratio(hit=2, called=0, true=1, false=0, predicted=1)
-    empty: ClassVar[str] = "no item is predicted as {}, and none is seen to be of it so far"
+    empty: ClassVar[str] = "no item is predicted as {}, and no label shows it so far"
     phrase: ClassVar[str] = "a mean of precision and recall; 100% is perfect"
 
 
@@ -251,7 +251,7 @@ class FalsePositiveRate(Rate):
     """
 
     ratio: ClassVar[Ratio] = Ratio(hit=-1, called=1, true=0, false=1, predicted=0)
-    empty: ClassVar[str] = "every item seems to be of {}"
+    empty: ClassVar[str] = "every item seems to belong to {}"
     cli_name: ClassVar[str] = "fpr"
     phrase: ClassVar[str] = "of the items that do not belong to a class, the share that the classifier puts into it"
     high_is_bad: ClassVar[bool] = True

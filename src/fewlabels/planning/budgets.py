@@ -192,7 +192,7 @@ def plan(
     partition = (whole(pool) if task.of_models else by_predicted(pool)) if groups is None else groups
     if len(partition.group) != pool.rows:
         raise InputError(
-            "the groups belong to another pool: they have another number of items. Make them from this pool."
+            "the groups belong to another pool: they have a different number of items. Make them from this pool."
         )
     check_groups(partition)
     spec = Spec(task, partition.recipe, prior, policy or default_policy(task, prior), target, seed, stop or Stop())

@@ -93,7 +93,7 @@ def more_labels(
         return f"What is left {rest} will probably not be enough: {aim(stop, task)} by then in {_worlds(share)}."
     last = f"more than {most:,}" if math.isinf(high) else f"{rounded(high):,}"
     if math.isinf(high) and most > _FAR * max(low, 1):
-        goal = f"{aim(stop, task)}: the labels so far do not tell how many."
+        goal = f"{aim(stop, task)}: the labels so far do not show how many."
         return f"Between {rounded(low):,} and {last} more labels until {goal}"
     span = f"in most simulated worlds {rounded(low):,} to {last}"
     return f"Probably {counted(rounded(more), 'more label')} until {aim(stop, task)}: {span}."

@@ -139,7 +139,7 @@ def truth(pool: Pool, labels: Labels, partition: Partition, task: Task, methods:
         )
     if len(partition.group) != len(pool):
         raise SpecError(
-            "the groups belong to another pool: they have another number of items. Make them from this pool."
+            "the groups belong to another pool: they have a different number of items. Make them from this pool."
         )
     specs = [Spec(task, partition.recipe, candidate.prior, candidate.policy, candidate.target) for candidate in methods]
     task.metric.check(pool, partition)

@@ -29,7 +29,7 @@ class DamagedError(StoreError):
 
 
 class GoneError(StoreError):
-    """The assessment is not there, or it is another one than was loaded: removed, begun again, or restored."""
+    """The assessment is gone, or is not the one that was loaded: it was removed, begun again, or restored."""
 
 
 class Mark(NamedTuple):

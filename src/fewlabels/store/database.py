@@ -233,8 +233,8 @@ class Database:
                 raise
             if (beside := Path(f"{self.path}-wal")).exists():
                 raise StoreError(
-                    f"cannot open {self.shown}: its folder may not be written, and some of its labels are in "
-                    f"{beside.name} beside it. Copy both files into a folder that you may write, and use the copy."
+                    f"cannot open {self.shown}: its folder is read-only, and some of its labels are in "
+                    f"{beside.name} beside it. Copy both files into a folder that you can write to, and use the copy."
                 ) from error
         self._engine.dispose()
         # Nobody has it open, or there would be a write-ahead log: it can be read as it is.

@@ -243,9 +243,9 @@ class Store(Reading):
             except StoreError:
                 continue
         raise UnsureError(
-            f"the connection to {self.database.shown} was lost while {len(log.added):,} events were written, and it "
-            "cannot be said whether they are saved. Repeat the call when the server runs: on this same assessment it "
-            "is not taken twice."
+            f"the connection to {self.database.shown} was lost while {len(log.added):,} events were being written, so "
+            "they may or may not be saved. Repeat the call when the server is running: on this same assessment it is "
+            "not taken twice."
         )
 
     # --- keeping it safe

@@ -17,7 +17,7 @@ _APPEND_ONLY = "Tell another label instead: it replaces the earlier one."
 RESTORE = (
     "Restore it from a backup. To see what is damaged: fewlabels verify; to keep what is not: fewlabels copy --rescue."
 )
-_CONNECT = "Check that the server runs and that host, port, user, password and database are right."
+_CONNECT = "Check that the server is running and that host, port, user, password and database are right."
 
 # SQLite's primary result codes: https://www.sqlite.org/rescode.html
 _SQLITE = {
@@ -25,12 +25,12 @@ _SQLITE = {
     sqlite3.SQLITE_CORRUPT: f"The file is damaged. {RESTORE}",
     sqlite3.SQLITE_IOERR: "The disk, or the network drive, failed to read or write. Treat nothing from this call as "
     "saved: check that the disk is connected, healthy and not full, and repeat the call. Then run: fewlabels verify",
-    sqlite3.SQLITE_PERM: "Ask for the right to read and write the file.",
+    sqlite3.SQLITE_PERM: "Ask for permission to read and write the file.",
     sqlite3.SQLITE_PROTOCOL: "Several programs open it at once, or the drive does not support locks: try again, "
     "or move it to a local disk.",
     sqlite3.SQLITE_NOLFS: "The drive does not support large files: move it to another.",
     sqlite3.SQLITE_TOOBIG: "The text is too long for the database: shorten it.",
-    sqlite3.SQLITE_CANTOPEN: "It must be a file that you may write, in a directory that you may write.",
+    sqlite3.SQLITE_CANTOPEN: "It must be a file that you can write to, in a directory that you can write to.",
     sqlite3.SQLITE_READONLY: "Make the file and its directory writable, or work on a copy.",
     sqlite3.SQLITE_BUSY: _HELD,
     sqlite3.SQLITE_LOCKED: _HELD,
@@ -46,7 +46,7 @@ _POSTGRES = {
     "53300": "The server has too many connections: close some, or try again.",
     "XX": f"The server reports damage. {RESTORE}",
     "58": "The disk of the server failed. Treat nothing from this call as saved: have it checked, and repeat the call.",
-    "42501": "Ask its owner for the right to create and write tables.",
+    "42501": "Ask its owner for permission to create tables and write to them.",
     "08": _CONNECT,
     "28": _CONNECT,
     "57": _CONNECT,

@@ -255,7 +255,7 @@ def _gold(typed: Mapping[str, Any], pool: Pool) -> dict[str, str] | None:
             raise WrongFieldError("gold", f"{line!r} is not an id, a comma and a class.")
         item, label = item.strip(), label.strip()
         if pairs.setdefault(item, label) != label:
-            raise WrongFieldError("gold", f"the item {item!r} is there as {pairs[item]!r} and as {label!r}. Keep one.")
+            raise WrongFieldError("gold", f"the item {item!r} is listed as {pairs[item]!r} and as {label!r}. Keep one.")
     try:
         return dict(checked(labelled_rows(pairs), pool)) if pairs else None
     except FewlabelsError as error:

@@ -300,7 +300,7 @@ def _sent_by_no_page(headers: Headers) -> Response | None:
 
 
 def _is_odd(content_type: str) -> bool:
-    """Return whether a form names another encoding than pages have: by some, texts come out that nobody can store."""
+    """Return whether a form names an encoding other than that of pages: some yield texts that nobody can store."""
     if "charset" not in content_type.lower():
         return False
     kind, options = parse_options_header(content_type)

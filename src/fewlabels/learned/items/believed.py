@@ -155,14 +155,14 @@ class ItemBelief(TrustBelief):
         return np.stack([right, 1 - right], axis=-1)
 
     def draws(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-        """n draws of θ, shape (n, cells, outcomes); the unlabelled items of a pool by their own confidences."""
+        """n draws of θ, shape (n, cells, outcomes); a pool's unlabelled items are drawn by their own confidences."""
         if self.target == "population":
             return self.shares(rng, n)
         rights = self.model.rights(rng, n, self.free)
         return (self.counts + np.stack([rights, self.left - rights], axis=-1)) / self.size[:, None]
 
     def mixed(self, rng: np.random.Generator, n: int, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """n draws of Σ_c w_c θ_c, shape (n, outcomes); of a population without those of every cell."""
+        """n draws of Σ_c w_c θ_c, shape (n, outcomes); for a population, without draws of every cell."""
         if self.target == "pool" or self.answered is not None:
             return super().mixed(rng, n, weight)
         right = self.model.mixed(rng, n, weight)

@@ -1,7 +1,7 @@
 """What groups differ by as a whole: how sure they are, and how large.
 
-Both have a slope of their own in the model of items, since they say more of a group than the confidences of its items
-do: g by how much surer a group is than the pool, h by how much larger.
+Both have a slope of their own in the model of items, since they say more about a group than the confidences of its
+items do: g by how much surer a group is than the pool, h by how much larger.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # square of that standard deviation, which counts up to 1, so it matters only where sizes differ by a factor of two and
 # more; and in proportion if there are fewer groups than the second number. Classes that are predicted too often are
 # worse too, whatever the sizes: the third number times the root of the number of groups, up to the fourth, since many
-# groups soon show their slope, and of few it would be noise. The larger of the two counts.
+# groups soon show their slope, and with few it would be noise. The larger of the two counts.
 _RARE, _FEW, _OFTEN, _MOST = 0.4, 8, 0.03, 0.25
 # How many times as much it is for kinds of classifiers whose confidences may mean nothing, and for groups by columns.
 IF_OPEN, _IF_COLUMNS = 1.5, 0.35
@@ -57,7 +57,7 @@ def larger(
 
     It is (log n_g − mean)/√(v + 0.05²): v is the variance of log n_g over groups, and the mean is over items, weighted
     by doubt, so that a change of h alone hardly changes the overall accuracy. group, doubt and n, the items it stands
-    for, are those of each row, all of shape (items,). `columns` says whether groups are told by columns of the pool.
+    for, are those of each row, all of shape (items,). `columns` says whether the groups come from columns of the pool.
 
     >>> size, sd = larger(np.array([0, 1, 1, 1]), np.ones(4), np.ones(4))
     >>> size.round(1), round(sd, 2)

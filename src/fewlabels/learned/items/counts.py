@@ -13,23 +13,24 @@ if TYPE_CHECKING:
 
 # Counts that vary by less than this (Σ n p (1 − p)) are not drawn from one binomial.
 _VARIED = 2.0
-# In strips of so few items each item is drawn, which is ten times as quick as a binomial.
+# In strips of at most this many items, each item is drawn, which is ten times as quick as a binomial.
 _FEW = 8
 
 
 class RightCounts:
     """Draws of Σ_s Binomial(n_s, p_s) over the strips of each cell.
 
-    A sum of binomials whose chances differ is, next to exactly, one binomial with its mean and variance: with
-    M = Σ n p and Q = Σ n p², of M²/Q items with the chance Q/M. A fraction of an item is one or none, at random. Strips
-    that are mostly right are counted by their wrong items, and apart from the others. So it takes two draws for each
-    cell, and not one for each strip, of which there may be twenty. In cells where next to nothing is open, each strip
-    is drawn by itself.
+    A sum of binomials whose chances differ is, next to exactly, one binomial with its mean and variance: with M = Σ n p
+    and Q = Σ n p², of M²/Q items with the chance Q/M. A fraction of an item is one or none, at random. Strips that are
+    mostly right are counted by their wrong items, and apart from the others. So each cell takes two draws, rather than
+    one for each of its strips, which may be twenty. In cells where next to nothing is open, each strip is drawn by
+    itself.
 
     Parameters
     ----------
     usual
-        About what P(right) is in each strip, shape (strips,): it chooses the way, and the draws are right in any case.
+        Roughly P(right) in each strip, shape (strips,): it only decides the method, and the draws are right in any
+        case.
     left, cell
         Items of each strip, and its cell, two of shape (strips,).
 

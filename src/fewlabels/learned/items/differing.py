@@ -1,4 +1,4 @@
-"""How much groups differ beyond what is known of their items: the priors of τ and ω, and groups unlike all others."""
+"""How much groups differ beyond what is known about their items: the priors of τ and ω, and groups unlike others."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 # surveyed classifiers. One in sixteen is taken to have cells with nothing in common, so that these are soon found out.
 TAUS = np.array([0.1, 0.2, 0.43, 0.9, 2.0])
 TAU_PRIOR = np.array([0.04, 0.1, 0.7, 0.1, 0.06])
-# Where it is open what confidences mean, or there are none, they explain little of what cells differ by.
+# Where it is unclear what confidences mean, or there are none, they explain little of what cells differ by.
 OPEN_TAU_PRIOR = np.array([0.04, 0.1, 0.36, 0.3, 0.2])
 # Groups by columns of the pool, such as sex or site, are often alike beyond their confidences, and sometimes very
 # different: a classifier was not made to tell them apart.
 COLUMNS_TAU_PRIOR = np.array([0.4, 0.15, 0.2, 0.2, 0.05])
 # Where several factors are crossed (the groups of reading with those of asking, or predicted classes with groups), the
-# τ is how much they interact. Less is known of columns than of classes, so it is vaguer.
+# τ is how much they interact. Less is known about columns than about classes, so it is vaguer.
 CROSSED_TAU_PRIOR = np.array([0.35, 0.25, 0.25, 0.1, 0.05])
 # How much the levels of the crossed factors differ: the first one's, and all others'. They need not be alike: classes
 # mostly differ by 0.43, while languages may not differ at all, or much more.
@@ -33,14 +33,14 @@ OMEGAS = np.array(
 OMEGA_PRIOR = np.array([0.13, 0.1, 0.05, 0.12, 0.27, 0.13, 0.07, 0.07, 0.06])
 # The same where only one is crossed.
 ONE_OMEGA, ONE_OMEGA_PRIOR = np.array([[0.1], [0.43], [0.9], [1.8]]), np.array([0.25, 0.5, 0.17, 0.08])
-# Of few groups, one may be quite unlike the others, which are alike and say so: a class that is seldom predicted, a
+# Among few groups, one may be quite unlike the others, which are alike and say so: a class that is seldom predicted, a
 # site with another camera. So each of up to five groups is wild with the first probability, and its u has at least the
-# sd that follows. Of more groups fewer are (by the cube of their number), since these tell themselves how much they
-# differ. Below the last number none is.
+# sd that follows. Among more groups fewer are (by the cube of their number), since these show by themselves how much
+# they differ. Below the last number none is.
 _WILD, WILD_TAU, _WILD_GROUPS, _TAME = 0.1, 2.0, 5, 0.01
 # That does not hold for groups with at most this part of the items that others have (the median), since a classifier
-# has learned little about them: they are wild with the first probability, and those by columns of the pool with the
-# second, which are expected to differ more as it is.
+# has learned little about them: they are wild with the first probability; groups by columns of the pool, which are
+# expected to differ more anyway, with the second.
 _SMALL, _WILD_IF_SMALL = 0.25, np.array([0.1, 0.05])
 
 
@@ -62,7 +62,7 @@ def omega_grid(crossed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def wild_shares(strips: Strips) -> NDArray[np.float64]:
-    """How probable it is of each group that it is wild, quite unlike the others, shape (levels,).
+    """How probable it is that each group is wild, quite unlike the others, shape (levels,).
 
     max(0.1·min(1, 5/G)³, w·min(1, n/(4 n_g))²) for the group g of G, with n_g items, and n the median of these; w is
     0.1, and 0.05 for groups by columns. 0 for one group, bins, and crossed factors (`crossed_sds`).
@@ -86,9 +86,9 @@ def _small(size: NDArray[Any]) -> NDArray[np.float64]:
 def crossed_sds(strips: Strips, omegas: NDArray[np.float64]) -> NDArray[np.float64]:
     """The sd of every crossed effect v, shape (omegas, effects), from those of their factors, (omegas, factors).
 
-    It is √((c ω)² + 2² w): c is how much a factor differs compared with groups, and w how probable it is of a level
-    that it is wild, which only small ones are. A v cannot be wild or not, as a u can, since all are fitted at once; so
-    the variance is that of the two together. Of bins and verdicts none is wild.
+    It is √((c ω)² + 2² w): c is how much a factor differs compared with groups, and w how probable it is that a level
+    is wild, which only small ones are. A v cannot be wild or not, as a u can, since all are fitted at once; so the
+    variance is that of the two together. No bin or verdict is wild.
     """
     found = []
     for levels, scale, each in zip(strips.crossed, strips.scale[1:], omegas.T, strict=True):

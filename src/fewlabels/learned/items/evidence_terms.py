@@ -56,12 +56,12 @@ def patterns(
 def by_group(
     values: NDArray[np.float64], group: NDArray[np.int64], count: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """What the evidence of a whole group says of each of its items, shape (items, columns that differ by group).
+    """What the evidence of a whole group says about each of its items, shape (items, columns that differ by group).
 
     A group whose answers a judge likes less is worse than its items' verdicts say one by one: the verdicts err, and
-    their mean tells how often. It is twice the group's mean, less the pool's, shrunk by how reliable the mean is: the
+    their mean shows how often. It is twice the group's mean, less the pool's, shrunk by how reliable the mean is: the
     variance between groups over that variance plus the one that chance alone would give a group of its size. Columns
-    that differ between groups by chance only say nothing.
+    that differ between groups only by chance say nothing.
 
     >>> values, group = np.array([[1.0], [1.0], [-1.0], [-1.0]]), np.array([0, 0, 1, 1])
     >>> by_group(values, group).ravel()

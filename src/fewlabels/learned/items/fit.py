@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 # Newton's steps to the mode of a wild u; the sum around it forgives what is left.
 _WILD_STEPS = 4
-# A kind and a τ that are together less probable than this beforehand are not looked at; nor a kind, a τ and an ω where
-# factors are crossed; nor, where these have so many effects that each point takes long, those below the last number.
+# A kind and a τ that are together less probable than this beforehand are left out; so are a kind, a τ and an ω where
+# factors are crossed; and so, where these have so many effects that each point takes long, are those below the last
+# number.
 _RARE, _RARE_IF_CROSSED, _MANY, _RARE_IF_MANY = 0.006, 0.002, 60, 0.02
 # With evidence there are three times as many points, each with a part of the probability.
 _RARE_IF_BESIDE = 0.004
@@ -46,8 +47,8 @@ def learn(strips: Strips, right: NDArray[np.float64], labels: NDArray[np.float64
 def learn_several(strips: Strips, right: NDArray[np.float64], labels: NDArray[np.float64]) -> list[Trust]:
     """Fit the model to several versions of the same labels: `right` has shape (versions, strips).
 
-    It is what `learn` finds for each, to the precision of Newton's steps, in a part of the time: the versions differ
-    little, so all begin at the modes of their mean, and their steps are taken together.
+    This is what `learn` finds for each, to the precision of Newton's steps, in a fraction of the time: the versions
+    differ little, so all begin at the modes of their mean, and their steps are taken together.
     """
     seen = np.flatnonzero(labels)
     mean = Fit(strips, right[:, seen].mean(axis=0), labels[seen], seen).converged()
@@ -81,7 +82,7 @@ class Integrals(NamedTuple):
     chance: NDArray[np.float64]
 
     def or_else(self, other: Integrals, share: NDArray[np.float64], part: Part) -> Integrals:
-        """These, mixed in some levels with the other ones, which have this probability there beforehand."""
+        """Mix these, in some levels, with the others, which have this probability there beforehand."""
         levels, strips = part.levels, part.strips
         mixed = Integrals(*(values.copy() for values in self))
         usual, unusual = np.log1p(-share) + self.log_size[:, levels], np.log(share) + other.log_size
@@ -114,7 +115,7 @@ class Part(NamedTuple):
 class Fit:
     """The arrays of one fit: grid points along the first axis, strips or levels that have labels along the last.
 
-    With several versions of the labels, `right` of shape (versions, strips), the points are there once for each.
+    With several versions of the labels, `right` of shape (versions, strips), the points are repeated for each.
     """
 
     def __init__(
@@ -263,7 +264,7 @@ class Fit:
         return found
 
     def let_loose(self) -> Integrals:
-        """What there is to know of each u if its level is a wild one; the shared effects stay where they are."""
+        """What is known about each u if its level is wild; the shared effects stay where they are."""
         u, hold = self.u, 1 / np.maximum(self.tau, WILD_TAU)[:, None] ** 2
         for _ in range(_WILD_STEPS):
             weight, rest = self._at_modes(u)

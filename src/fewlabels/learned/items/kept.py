@@ -1,7 +1,7 @@
 """Fits to several versions of the same labels, kept for the next reader.
 
-The model is the same for accuracy in groups, the calibration error and a confusion matrix: they only add its strips up
-to other cells. So the plots and tables of one report need a handful of fits, and not one each.
+The model is the same for accuracy in groups, the calibration error and a confusion matrix: they only add up its strips
+into different cells. So the plots and tables of one report need a handful of fits rather than one each.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _KEPT: dict[bytes, list[Trust]] = {}
 def learn_once(strips: Strips, right: NDArray[np.float64], labels: NDArray[np.float64]) -> list[Trust]:
     """What `learn_several` finds, from the last fits if one of them was to the same labels in the same strips.
 
-    What is in a cell is not looked at by a fit, so cells may be others.
+    A fit does not look at what is in a cell, so the cells may differ.
     """
     key = _key(strips, right, labels)
     found = _KEPT.get(key)

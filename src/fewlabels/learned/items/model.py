@@ -78,7 +78,7 @@ class Trust:
         return Trust(self.strips, weight, *(part[keep] for part in parts))
 
     def newcomer(self) -> Trust:
-        """What is believed of one more group with the confidences of the whole pool and no label."""
+        """What is believed about one more group with the confidences of the whole pool and no label."""
         one, own = np.zeros_like(self.strips.cell), self.strips.own
         between, larger = np.zeros_like(self.strips.between), np.zeros_like(self.strips.larger)
         crossed = self.strips.crossed[:0]
@@ -100,8 +100,8 @@ class Trust:
         """Mean and variance of the share right in each cell, among `items` of each strip; two of shape (cells,).
 
         The log-odds of a strip are Gaussian at each point of the grid, so the mean is a Gauss-Hermite sum; the variance
-        is by the slope of the share in the shared effects and in u. A cell with none of those items is taken with all
-        it has.
+        comes from the slope of the share in the shared effects and in u. A cell with none of those items counts with
+        all it has.
         """
         share = self._weights(items)
         by_cell, (effect, by_piece, piece_by_cell) = self.strips.by_cell, self.strips.pieces
@@ -194,7 +194,7 @@ class Trust:
     ) -> NDArray[np.float64]:
         """n draws of the share right in some cells, among these numbers of items of each strip; shape (n, cells).
 
-        The same draws, whatever the cells: of the others, the strips are not looked at.
+        The draws are the same whatever the cells: the strips of other cells are not looked at.
         """
         some, total, place = self._rows(cells)
         weight = self._weights(items)[some, None].astype(np.float32)
@@ -218,7 +218,7 @@ class Trust:
     def mixed(self, rng: np.random.Generator, n: int, weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """n draws of Σ_c w_c (share right in cell c), with weights that add up to 1; shape (n,).
 
-        The same draws as those of `shares` among all items, without the share of each cell.
+        These are the draws of `shares` among all items, without the share of each cell.
         """
         each = (self._weights(self.strips.size) * weight[self.strips.cell]).astype(np.float32)
         drawn = np.empty(n)
@@ -227,7 +227,7 @@ class Trust:
         return self._shuffled(drawn, rng)
 
     def _shuffled(self, drawn: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-        """P(right) from draws of 2 P(right) − 1: one draw must not tell of which point of the grid the next one is."""
+        """P(right) from draws of 2 P(right) − 1: one draw must not reveal the point of the grid of the next."""
         drawn += 1
         drawn *= 0.5
         return drawn[rng.permutation(len(drawn))]
@@ -238,7 +238,7 @@ class Trust:
         """2 P(right) − 1 in each of the strips in n draws, those of a point of the grid together: (strips, draws) each.
 
         σ(η) = (1 + tanh(η/2))/2, which is quicker than σ, and four times as quick in single precision: a draw is then
-        right to 1e-6, and other draws are apart by a hundredth. A block fits into a processor's cache: there may be ten
+        right to 1e-6, and draws differ by a hundredth anyway. A block fits into a processor's cache: there may be ten
         thousand strips. Strips come first, so that the u of their levels are copied row by row.
         """
         point = np.sort(rng.choice(len(self.weight), size=n, p=self.weight))
@@ -256,7 +256,7 @@ class Trust:
                 yield slice(some.start + first, some.stop + first), odds
 
     def _together(self, point: NDArray[np.intp]) -> list[tuple[int, int]]:
-        """Where draws begin and end that are made together: those of one point, or of several that have few numbers."""
+        """Where draws that are made together begin and end: those of one point, or of several that have few numbers."""
         starts = np.flatnonzero(np.diff(point, prepend=-1))
         run = starts * self.lean[0].size // _FEW
         first = starts[np.flatnonzero(np.diff(run, prepend=-1))].tolist()
@@ -267,7 +267,7 @@ class Trust:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """A draw of the shared effects and of u at each of these points, ascending: (draws, shared), (draws, levels).
 
-        The same draws, however many points are taken together.
+        The draws are the same however many points are taken together.
         """
         each, count = np.unique(point, return_counts=True)
         noise = [[rng.standard_normal((m, len(part[0]))) for part in (self.mode, self.effect)] for m in count.tolist()]

@@ -1,4 +1,4 @@
-"""Classes that come in other shares than the classifier learned from (label shift).
+"""Classes whose shares are not those that the classifier learned from (label shift).
 
 By Bayes' rule, the log-odds of a predicted class then move by how much more frequent the class is than it was in
 training, relative to the other classes. A classifier that learned from equally many items of two classes, and meets
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # The probabilities that a classifier of two classes learned from equal shares and meets others, and that it learned
-# from any other shares. With G classes they are 2/G of these, and with more than so many classes 0.
+# from any other shares. With G classes they are 2/G of these, and with more than this many classes 0.
 _EQUAL, _ANY, _MOST = 0.08, 0.06, 6
 # Mean and sd of the part of the shift from equal shares that took place: what it learned from may have been in between.
 _PART = np.array([0.8, 0.4])
@@ -83,7 +83,7 @@ def moved(s: NDArray[np.float64], group: NDArray[np.int64], items: NDArray[np.in
     share = np.full(classes, 1 / classes)
     for _ in range(_STEPS):
         belongs = likely * share
-        # One item more of each class, so that none has the share 0.
+        # One more item of each class, so that none has the share 0.
         new = (items / belongs.sum(axis=1) @ belongs + 1) / (items.sum() + classes)
         done = np.abs(new - share).max() < _NEAR
         share = new

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# Confidences nearer to 0 or 1 than this tell nothing more.
+# Confidences nearer to 0 or 1 than this say nothing more.
 _EDGE = 1e-4
 # Strips into which the confidences of the pool are sorted.
 _STRIPS = 16
 # When groups are compared, a confidence counts up to these log-odds (0.982): beyond them all items are equally easy.
 _SURE = 4.0
-# Factors with up to so many levels together may interact: a group can be bad at one class and not at the others. Beyond
-# that it would take seconds.
+# Factors with up to this many levels together may interact: a group can be bad at one class and not at the others.
+# Beyond that it would take seconds.
 _INTERACT = 80
 # Bins of confidence differ less from a smooth curve than groups do from each other: by this much.
 _SMOOTH = 0.25
@@ -36,7 +36,7 @@ _SMOOTH = 0.25
 _VERDICTS = 3.0
 # By Bayes' rule, a verdict that a group gets more often is more often right there: with a judge that is equally good
 # everywhere, its log-odds of being right move with those of the group's true rate, and these differ by more than those
-# of its verdicts, since it errs. Mean and sd of g. Shares of verdicts are taken with some items that are as all are.
+# of its verdicts, since it errs. Mean and sd of g. Shares of verdicts include some added items that are like all items.
 _OFTENER = np.array([1.2, 0.5])
 _AS_ALL = 10.0
 # Five kinds of classifiers. Columns: weight, then mean and sd of the gap (log-odds of being right overall, beyond what
@@ -55,9 +55,9 @@ KINDS = np.array(
         [0.01, -3.0, 3.0, 1.0, 0.7, 0.3, 0.5],
     ]
 )
-# Where b has at least this sd, it is open what confidences mean.
+# Where b has at least this sd, it is unclear what confidences mean.
 _OPEN = 0.5
-# However much a classifier is in doubt, it is not for certain a modest one.
+# However much a classifier is in doubt, it is not certain to be a modest one.
 _MOST_MODEST = 0.5
 # Nobody is right in 9,999 of 10,000 cases because confidences say so: they may be rounded, or mean nothing. Of the
 # log-odds of the mean confidence beyond `_SURE`, this part is expected not to be true, with this sd.
@@ -90,9 +90,9 @@ class Factors(NamedTuple):
         For each factor whether it is bins of confidence, which differ less from a smooth curve than groups do from each
         other; none is if this is empty.
     columns
-        Whether the first factor is told by columns of the pool alone.
+        Whether the first factor comes from columns of the pool alone.
     verdicts
-        Whether the last factor is the two classes that are predicted, of which nothing else is known.
+        Whether the last factor is the two classes that are predicted, about which nothing else is known.
     classes
         Whether the first factor is the predicted classes.
     """
@@ -137,7 +137,7 @@ class Strips:
     said
         The mean confidence of all items, or None without confidences.
     columns
-        Whether the first factor is told by columns of the pool alone, and not by predicted classes.
+        Whether the first factor comes from columns of the pool alone, and not from predicted classes.
     evidence
         The mean of each evidence column in each strip, shape (columns, strips).
     larger
@@ -198,10 +198,10 @@ def strips(
     evidence: NDArray[np.float64] | None = None,
     count: NDArray[np.int64] | None = None,
 ) -> Strips:
-    """Sort the items of cells by confidence, and by what else is known of them.
+    """Sort the items of cells by confidence, and by what else is known about them.
 
     x0 is the mean of logit s weighted by s(1−s), so that a change of b alone hardly changes the overall accuracy; and
-    evidence is counted from such a mean too.
+    evidence is measured from such a mean too.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def strips(
 
 
 def oftener(groups: NDArray[np.int64], verdict: NDArray[np.int64], n: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How much oftener the group of each item gets the item's verdict than all items do, in log-odds; shape (items,).
+    """How much more often the group of each item gets its verdict than all items do, in log-odds; shape (items,).
 
     >>> groups, verdict = np.repeat([0, 1], 45), np.repeat([1, 0, 1], [30, 45, 15])
     >>> oftener(groups, verdict, np.ones(90)).round(2)[[0, 30, 89]]
@@ -278,9 +278,9 @@ def oftener(groups: NDArray[np.int64], verdict: NDArray[np.int64], n: NDArray[np
 
 
 def kinds_of(said: float, least: float, *, columns: bool = False) -> NDArray[np.float64]:
-    """What a classifier may be like whose confidences have this mean, and go down to `least`; shape (kinds, 7).
+    """What a classifier may be like if its confidences have this mean and go down to `least`; shape (kinds, 7).
 
-    See `KINDS`. `columns` says whether the groups that are compared are told by columns of the pool alone.
+    See `KINDS`. `columns` says whether the groups that are compared come from columns of the pool alone.
 
     >>> kinds_of(0.9, 0.5)[:, 0].round(2)
     array([0.68, 0.15, 0.02, 0.14, 0.01])
@@ -323,7 +323,7 @@ def _sized(
 
 
 def is_open(kinds: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether it is open what confidences mean, or there are none, for each kind of classifier; shape (kinds,)."""
+    """Whether it is unclear what confidences mean, or there are none, for each kind of classifier; shape (kinds,)."""
     return kinds[:, 4] >= _OPEN
 
 
@@ -350,7 +350,7 @@ def _ordered(factors: Factors) -> tuple[list[NDArray[np.int64]], NDArray[np.floa
     """The factors in the order of the fit, and how much the levels of each differ compared with groups.
 
     The fit integrates out the first, level by level, and solves for the others. The first is the interaction of all
-    factors, or if they have many levels the one that has most.
+    factors, or, if they have many levels, the factor that has most.
     """
     scale = [_SMOOTH if is_bins else 1.0 for is_bins in factors.bins or [False] * len(factors.levels)]
     if factors.verdicts and len(scale) > 1:

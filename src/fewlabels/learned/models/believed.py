@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # The generator of the draws behind means, variances and the worth of items: the same labels give the same numbers.
 _SEED = 0x6D6F64656C73
 _LEAST_VARIANCE, _LEAST_CHANCE = 1e-2, 1e-12
-# A rival that is less probably the best than this is not asked about; at most so many are.
+# A rival that is less probably the best than this is not asked about; at most this many are.
 _UNLIKELY, _RIVALS = 0.002, 12
 
 
@@ -56,7 +56,7 @@ class ModelsBelief(LearnedBelief):
     for all models, so items on which two models agree cancel in their difference. For the population, the pool is one
     sample of it: shares then vary by Σ/n more, Σ being the covariance between models of being right.
 
-    It is right about which model is best; for how often each is right there is `LevelsBelief`.
+    It is right about which model is best; `LevelsBelief` is about how often each is right.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ The belief learns from the items that were asked about: those on which models th
 are mostly clearer than these, and no answer shows by how much. That cancels between models that may be the best, since
 they agree there; but it decides how often each of them is right, and how far the others are behind. So the log-odds of
 what these models say, where no label is wanted, are δ more than the belief has them. Labels that were drawn at random
-(anchors) tell δ; without any it is as surveyed below, and intervals are wide.
+(anchors) show δ; without any, it is as surveyed below, and intervals are wide.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Clearer:
     Parameters
     ----------
     option
-        The option that they say, by their probabilities to be the best, shape (items,).
+        The option that they say, by their probabilities of being the best, shape (items,).
     share
         0 where a label would be worth most, and 1 where it would be worth nothing, shape (items,).
     """
@@ -94,7 +94,7 @@ class LevelsBelief(ModelsBelief):
 
     @classmethod
     def of(cls, belief: ModelsBelief) -> LevelsBelief:
-        """Hold a belief against the labels of its anchors."""
+        """Correct a belief by the labels of its anchors."""
         belief = belief.plain
         learning = belief.learning
         panel, here = learning.panel, np.isin(learning.asked, belief.anchors)
@@ -107,13 +107,13 @@ class LevelsBelief(ModelsBelief):
         return cls(*made, learning=learning, anchors=belief.anchors, before=belief, clearer=clearer, delta=delta)
 
     def changing(self, rng: np.random.Generator, n: int) -> Callable[[NDArray[np.float64], slice], NDArray[np.float64]]:
-        """The log-odds of what the models say that may be the best are δ more, in each of n draws."""
+        """The log-odds of what the models that may be the best say are δ more, in each of n draws."""
         by = _GRID[rng.choice(len(_GRID), size=n, p=self.delta)]
         return lambda chance, rows: self.clearer.more(chance, by, rows)
 
 
 def _clearer(belief: ModelsBelief, features: Features, chance: NDArray[np.float64]) -> Clearer:
-    """What is said about some items, of which the belief has these chances, shape (items, options + none)."""
+    """What is said about some items, to which the belief gives these chances, shape (items, options + none)."""
     panel, open_ = belief.learning.panel, belief.learning.features
     option, share = np.zeros(len(features), dtype=np.int64), np.zeros(len(features))
     if panel.answers.models == 2:  # where two differ, all items are of the kind that is asked about

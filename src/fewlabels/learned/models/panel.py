@@ -38,7 +38,7 @@ class Noise:
 
     @classmethod
     def of(cls, contested: int) -> Noise:
-        """For so many contested items."""
+        """Make it for this many contested items."""
         return cls(np.random.default_rng(_SEED).random((contested, LOOKS), dtype=np.float32))
 
     def normals(self, size: int) -> NDArray[np.float64]:
@@ -64,7 +64,7 @@ class Panel:
     confidence
         The mean confidence of the models in each item, shape (items,), or None.
     focus
-        Two models that are compared; empty if the best is looked for.
+        Two models that are compared; empty if the question is which is best.
     """
 
     answers: Answers
@@ -83,7 +83,7 @@ class Panel:
         groups: int,
         focus: tuple[int, ...] = (),
     ) -> Panel:
-        """Prepare the answers, shape (items, models), of positions among so many classes."""
+        """Prepare the answers, shape (items, models), of positions among this many classes."""
         mean = None
         if confidences is not None and np.isfinite(confidences).all(axis=0).any():
             known = np.isfinite(confidences)
@@ -109,9 +109,10 @@ class Panel:
 
     @property
     def wider(self) -> float:
-        """How much wider than by Laplace what labels say is.
+        """How much wider what labels say is than by Laplace.
 
-        Of two that are compared, labels are a random sample of what they differ on; for the best they are steered.
+        When two are compared, labels are a random sample of what they differ on; in the search for the best they are
+        steered.
         """
         return 1.0 if self.focus else WIDER[self.answers.x is not None]
 
@@ -155,7 +156,7 @@ class Panel:
         return np.bincount(self.group, minlength=self.groups)
 
     def learn(self, items: NDArray[np.int64], true: NDArray[np.int32]) -> Learning:
-        """What labels, of some items with their true classes, say about all items."""
+        """What the labels of some items, with their true classes, say about all items."""
         shown = self.answers.shown(items, true)
         contested = self.answers.contested[items]
         asked, place = items[contested], shown[contested]

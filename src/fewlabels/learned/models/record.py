@@ -3,7 +3,7 @@
 Labels are steered, so those of items on which two models differ are not drawn at random: where one of them stands alone
 against the others, many may be asked about, and where the other does, none; and a model that is alone is right more or
 less often than with the crowd. So the record has three parts: items on which fewer models say what the first says than
-what the second says, as many, and more. The labels of each part speak for the items of this part only.
+what the second says, as many, and more. The labels of each part represent only the items of this part.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Record:
     def stays_ahead(self) -> NDArray[np.float64]:
         """P(the leader ends at least level with each model), from the items that are left, shape (models,).
 
-        In each part the share of wins is Beta(wins + 3, losses + 5), so W of those left go to the leader, which is
-        beta-binomial, and it needs Σ (wins − losses + 2W − left) ≥ 0. An item that both have wrong counts as neither.
+        In each part the share of wins is Beta(wins + 3, losses + 5), so of those left a beta-binomial number W goes to
+        the leader, which needs Σ (wins − losses + 2W − left) ≥ 0. An item that both have wrong counts as neither.
         """
         a, b = self.wins + BEFORE[0], self.losses + BEFORE[1]
         ahead, left = (self.wins - self.losses).sum(axis=0), self.left.sum(axis=0)
@@ -80,7 +80,7 @@ class Record:
     def is_ahead(self) -> NDArray[np.float64]:
         """P(the leader is at least as good as each model among items like these), shape (models,).
 
-        Σ size·(2p − 1) ≥ 0 with p ~ Beta(wins + 3, losses + 5) in each part, taken for normal: the items that have a
+        Σ size·(2p − 1) ≥ 0 with p ~ Beta(wins + 3, losses + 5) in each part, treated as normal: the items that have a
         label are only a sample too. 1 for models that always say the same.
         """
         a, b = self.wins + BEFORE[0], self.losses + BEFORE[1]

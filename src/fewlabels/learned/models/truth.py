@@ -28,8 +28,8 @@ class TruthBelief(LearnedBelief):
     """What the joint belief about several models says about the outcomes of the cells of any metric.
 
     Where models differ, the true class is one of their answers; where none of them is right, it is another class, by
-    the share of the classes among labels and answers. So a metric that needs which class is true has what the labels
-    show, and the rest by this rule: a wide interval is then as it should be.
+    the share of the classes among labels and answers. So a metric that needs the true class rests on what the labels
+    show, and for the rest on this rule: a wide interval is then as it should be.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ class Guess:
 class Point:
     """A guess after the labels: the mode of the parameters, a root R of their covariance R Rᵀ, its weight.
 
-    `split` are the voices that have an effect of each group as well.
+    `split` are the voices that have an effect for each group as well.
     """
 
     voices: NDArray[np.int64]
@@ -116,7 +116,7 @@ class Features:
         return self.option[rows, None, :] == np.arange(self.width + 1)[:, None]
 
     def pieces(self, size: int) -> Iterator[slice]:
-        """The items in pieces of which the arrays of so many numbers for each option are not large."""
+        """The items in pieces, so that an array of this many numbers for each option is not large."""
         step = max(_PIECE // max(size * (self.width + 1), 1), 1)
         return (slice(start, start + step) for start in range(0, len(self), step))
 
@@ -143,7 +143,7 @@ class Features:
     def prior(
         self, size: int, weight: tuple[float, float], split: int = 0
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Prior mean and precision of the parameters, if so many voices have this prior of their weights."""
+        """Prior mean and precision of the parameters, if this many voices have this prior of their weights."""
         scored = self.x is not None
         rows = [CROWD, NONE, *([CROWD_SLOPE] * scored), *([weight] * size), *([VOICE_SLOPE] * size * scored)]
         rows += [(0.0, BETWEEN)] * (split * self.groups)
@@ -261,7 +261,7 @@ def _fitted(features: Features, shown: NDArray[np.int64], all_: list[Guess]) -> 
 
 
 def _split(features: Features, shown: NDArray[np.int64], voices: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The voices that get an effect of each group: those that are right most often, as many as can be afforded."""
+    """The voices that get an effect for each group: those that are right most often, as many as can be afforded."""
     most = max(_EFFECTS // features.groups, 2)
     right = (features.option[:, voices] == shown[:, None]).sum(axis=0)
     return np.sort(voices[np.argsort(-right, kind="stable")[:most]])
