@@ -87,11 +87,16 @@ def refuses(answer: str) -> str | None:
 def named_by_others(answers: Iterable[str]) -> tuple[str, str] | None:
     """The first answer that is a sentence which names another answer, and that answer; None if there is none.
 
+    A sentence adds at least two words: "desk lamp kit" beside "desk lamp" is another product.
+
     >>> named_by_others(["good", "bad", "very good", "I would say that it is good."])
     ('I would say that it is good.', 'good')
+    >>> named_by_others(["desk lamp", "desk lamp kit"]) is None
+    True
     """
     each = list(answers)
     short = [answer for answer in each if len(answer.split()) < _LEAST_WORDS]
     sentences = (answer for answer in each if len(answer.split()) >= _LEAST_WORDS)
     readings = ((sentence, named(sentence, short)) for sentence in sentences)
-    return next(((sentence, names[0]) for sentence, names in readings if len(names) == 1), None)
+    alone = ((sentence, names[0]) for sentence, names in readings if len(names) == 1)
+    return next((pair for pair in alone if len(pair[0].split()) >= len(pair[1].split()) + 2), None)
