@@ -319,3 +319,30 @@ def test_any_table_is_read_or_refused_in_words(tmp_path_factory, names: list[str
 
 def test_one_item_in_each_group_is_one(tmp_path):
     assert "with 1 item each" in new(tmp_path, "p.csv", "id,predicted\na,cat\nb,dog\n")[0].stderr
+
+
+ORDERS = [{"id": f"o{i}", "order": {"sum": i, "of": ["é"]}, "pred": "no" if i % 3 else "yes"} for i in range(12)]
+WIDE = [{"id": row["id"], "order": row["order"], "gpt_a": row["pred"], "gpt_b": "no"} for row in ORDERS]
+
+
+@pytest.mark.parametrize(("rows", "models"), [(ORDERS, ()), (WIDE, ("--models", "gpt_a,gpt_b"))])
+@pytest.mark.parametrize(
+    ("content", "shown"), [("order", '{"sum": 0, "of": ["é"]}'), ("id,order", 'id: o0\norder: {"sum": 0, "of": ["é"]}')]
+)
+def test_annotators_see_objects_as_json_and_ids_if_these_are_content(
+    tmp_path, rows: list[dict[str, object]], models: tuple[str, ...], content: str, shown: str
+) -> None:
+    lines = "\n".join(json.dumps(row) for row in rows)
+    result, audit = new(tmp_path, "orders.jsonl", lines, "--content", content, *models)
+    assert audit is not None, result.stderr
+    assert audit.pool.column(audit.pool.content)[0].as_py() == shown
+
+
+def test_files_of_several_models_show_objects_and_ids(tmp_path) -> None:
+    for name, rows in {"a": ORDERS, "b": [{**row, "pred": "no"} for row in ORDERS]}.items():
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    files = [str(tmp_path / f"{name}.jsonl") for name in ("a", "b")]
+    result = CliRunner().invoke(cli, ["new", str(tmp_path / "audit.db"), "it", *files, "--content", "id,order"])
+    assert result.exit_code == 0, result.stderr
+    pool = fl.load(tmp_path / "audit.db", "it").pool
+    assert pool.column(pool.content)[5].as_py() == 'id: o5\norder: {"sum": 5, "of": ["é"]}'

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from fewlabels.io.source import Source
     from fewlabels.pool import Pool
 
 _BETWEEN = "+"
@@ -54,3 +56,30 @@ def opened_card(content: str | None, row: Mapping[str, Any]) -> dict[str, Any] |
     """
     card = {name: value for name, value in row.items() if name != content}
     return card if content is not None and row.get(content) == text_of(card) else None
+
+
+def with_texts(source: Source, names: Sequence[str]) -> Source:
+    """A source in which the named columns are texts that people can read: objects and lists are written as JSON.
+
+    >>> from fewlabels.io.arrays import from_arrays
+    >>> source = from_arrays("made", {"order": [{"sum": 12.5, "paid": True}], "n": [1]}, strict=True)
+    >>> with_texts(source, ["order", "n"]).table(["order", "n"]).to_pylist()
+    [{'order': '{"sum": 12.5, "paid": true}', 'n': 1}]
+    """
+    nested = {name for name in names if name in source.columns and pa.types.is_nested(source.schema.field(name).type)}
+    if not nested:
+        return source
+
+    def batches(columns: list[str], numbers: bool) -> Iterable[pa.RecordBatch]:
+        for batch in source.reader(columns, numbers):
+            rows = {name: batch.column(name) for name in batch.schema.names}
+            yield pa.RecordBatch.from_pydict(rows | {name: _as_json(rows[name]) for name in nested & rows.keys()})
+
+    fields = [field.with_type(pa.string()) if field.name in nested else field for field in source.schema]
+    return replace(source, schema=pa.schema(fields), reader=batches)
+
+
+def _as_json(column: pa.Array[Any]) -> pa.Array[Any]:
+    values = column.to_pylist()
+    texts = [None if value is None else json.dumps(value, ensure_ascii=False, default=str) for value in values]
+    return pa.array(texts, pa.string())

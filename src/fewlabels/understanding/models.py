@@ -20,7 +20,7 @@ from fewlabels.io.joining import join
 from fewlabels.io.manner import Manner
 from fewlabels.io.one_model import check_spelling, read_one
 from fewlabels.io.predictions import read_models
-from fewlabels.understanding.options import class_list, score_names
+from fewlabels.understanding.options import class_list, kept_content, score_names, single
 from fewlabels.understanding.words import (
     MOST_NAMES,
     Understood,
@@ -71,7 +71,7 @@ def read_files(
     sources: Mapping[str, Source],
     options: ReadOptions,
     *,
-    content: str | None,
+    content: Sequence[str] | None,
     columns: Sequence[str] | None,
 ) -> tuple[Pool, list[Understood], list[str]]:
     """Read a file for each model, each with guesses of its own where there are no options; join them by id.
@@ -86,7 +86,7 @@ def read_files(
         own["scores"] = score_names(own["scores"], source)
         if own["predicted"] is None and own["scores"] is None:
             own["predicted"] = _answer(name, source)
-        guessed = guess(source, **own, content=_there(content, "content", source, sources), not_content=groups)
+        guessed = guess(source, **own, content=_there(single(content), "content", source, sources), not_content=groups)
         if guessed.scores is None and guessed.predicted is None:
             raise InputError(_unclear(name, source, guessed))
         if guessed.truth is not None and guessed.truth not in (guessed.predicted, *groups):
@@ -94,7 +94,8 @@ def read_files(
         guesses[name] = guessed
         says = options if options.normalize or options.logits else guessed
         manner = _manner(options, normalize=bool(says.normalize), logits=bool(says.logits))
-        asked[name] = (source, _asked(guessed, classes, columns, source), manner)
+        own = {**_asked(guessed, classes, columns, source), "content": kept_content(guessed, content)}
+        asked[name] = (source, own, manner)
     pool = read_models(asked)
     used = {name for guessed in guesses.values() for name in _used(guessed)}
     unused = dict.fromkeys(name for source in sources.values() for name in source.columns if name not in used)
@@ -148,7 +149,6 @@ def _asked(guessed: Guess, classes: list[str] | None, columns: Sequence[str] | N
         "confidence": guessed.confidence,
         "classes": classes,
         "columns": None if columns is None else [name for name in columns if name in source.columns],
-        "content": guessed.content,
     }
 
 
@@ -201,6 +201,7 @@ def read_wide(
     options: ReadOptions,
     guessed: Guess,
     *,
+    content: Sequence[str] | None,
     columns: Sequence[str] | None,
 ) -> tuple[Pool, list[Understood], list[str]]:
     """Read one file with the answers of several models; also how, and the columns that are not used."""
@@ -208,14 +209,14 @@ def read_wide(
     if guessed.truth is not None and guessed.truth not in (*(models or ()), *groups):
         source = _without(source, guessed.truth)  # a pool never holds labels
     asked = {"id": guessed.id, "scores": None, "predicted": None, "confidence": None, "classes": classes}
-    source, roles = roles_by_model(source, models, **asked, columns=columns, content=guessed.content)
+    source, roles = roles_by_model(source, models, **asked, columns=columns, content=kept_content(guessed, content))
     look = Look(source)
     pools = {}
     for name, own in roles.items():
         percent = own.confidence is not None and look.unit(None, own.confidence) == "percent"
         manner = _manner(options, normalize=bool(options.normalize) or percent, logits=bool(options.logits))
         check_spelling(manner, roles.values())
-        pools[name] = read_one(source, own, guessed.content, manner, gaps=True)
+        pools[name] = read_one(source, own, kept_content(guessed, content), manner, gaps=True)
     named = next(iter(roles.values())).classes is not None
     pool = join(pools, named=named, any_spelling=options.any_spelling)
     lines = [

@@ -11,6 +11,7 @@ from fewlabels.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fewlabels.io.finder import Guess
     from fewlabels.io.source import Source
     from fewlabels.tasks.compare import RewardName
 
@@ -149,3 +150,13 @@ def class_list(text: str | list[str] | None) -> list[str] | None:
             ) from None
         return [line.strip() for line in lines if line.strip()]
     return [part.strip() for part in text.split(",")]
+
+
+def single(content: Sequence[str] | None) -> str | None:
+    """The only column that annotators see; None if there are several, or none is named."""
+    return content[0] if content and len(content) == 1 else None
+
+
+def kept_content(guessed: Guess, content: Sequence[str] | None) -> str | None:
+    """The column that a pool keeps as its content at first. Ids are not among its columns, unless people see them."""
+    return guessed.id if content and guessed.id in content else guessed.content

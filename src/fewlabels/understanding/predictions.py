@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fewlabels.errors import InputError
-from fewlabels.understanding.options import ReadOptions, class_list, score_names, split_names
+from fewlabels.understanding.options import ReadOptions, class_list, kept_content, score_names, single, split_names
 from fewlabels.understanding.verdicts import as_verdicts, with_own_ids
 from fewlabels.understanding.words import (
     content_words,
@@ -49,6 +49,7 @@ def understood_in(
     >>> len(pool), lines[0].what, lines[0].text
     (2, 'id', "column 'ticket'")
     """
+    from fewlabels.io.cards import with_texts
     from fewlabels.io.source import Source
 
     options = with_verdict(options)
@@ -60,7 +61,8 @@ def understood_in(
             source = {name: _without_confidence(part) for name, part in source.items()}
     if isinstance(source, Source):
         return _one_source(source, options, content, columns)
-    return _several_sources(source, options, content, columns)
+    parts = {name: with_texts(part, content or ()) for name, part in source.items()}
+    return _several_sources(parts, options, content, columns)
 
 
 def with_verdict(options: ReadOptions) -> ReadOptions:
@@ -81,6 +83,7 @@ def _one_source(
     source: Source, options: ReadOptions, content: Sequence[str] | None, columns: list[str] | None
 ) -> tuple[Pool, list[Understood]]:
     """Read one file, perhaps with the answers of several models."""
+    from fewlabels.io.cards import with_texts
     from fewlabels.io.finder.models import has_several, split_by
 
     groups = group_columns(options, source)
@@ -89,6 +92,7 @@ def _one_source(
         source, options, respelt = as_verdicts(source, options)
     if content is None:
         content = _usual_content(source, options)
+    source = with_texts(source, content or ())
     guessed = _guessed(source, options, content, groups)
     own_ids: list[Understood] = []
     if options.verdict:
@@ -125,18 +129,18 @@ def _guessed(source: Source, options: ReadOptions, content: Sequence[str] | None
     """What the columns are, where the options do not say it."""
     from fewlabels.io.finder import guess
 
-    single = _single(content)
+    one = single(content)
     guessed = guess(
         source,
         id=options.id,
         scores=score_names(options.scores, source),
         predicted=options.predicted,
         confidence=options.confidence,
-        content=single,
+        content=one,
         not_content=groups,
         evidence=options.evidence_columns,
     )
-    return guessed if content is None or single is not None else replace(guessed, content=None)
+    return guessed if content is None or one is not None else replace(guessed, content=None)
 
 
 def _one_model(
@@ -161,7 +165,7 @@ def _one_model(
         predicted=guessed.predicted,
         confidence=guessed.confidence,
         classes=class_list(options.classes),
-        content=guessed.content,
+        content=kept_content(guessed, content),
         columns=columns,
         normalize=guessed.normalize if options.normalize is None and not options.logits else bool(options.normalize),
         logits=guessed.logits if options.logits is None and not options.normalize else bool(options.logits),
@@ -172,7 +176,7 @@ def _one_model(
         never_right=options.never_right,
         evidence=evidence,
     )
-    if content and _single(content) is None:
+    if content and single(content) is None:
         pool = with_card(pool, content)
     if guessed.truth not in (None, guessed.predicted, *groups, *evidence):
         pool = _without(pool, guessed.truth)  # a pool never holds labels
@@ -181,11 +185,6 @@ def _one_model(
     answers = [(source, None if guessed.scores else guessed.predicted)]
     understood = _after(understood, "classes", sentence_lines(answers, pool, options))
     return pool, [*formats([source]), *understood, *never_line(source, guessed, pool, options), *left_over(unused)]
-
-
-def _single(content: Sequence[str] | None) -> str | None:
-    """The only column that annotators see; None if there are several, or none is named."""
-    return content[0] if content and len(content) == 1 else None
 
 
 def _several_sources(
@@ -199,7 +198,7 @@ def _several_sources(
     from fewlabels.understanding.models import read_files
 
     check_one_model(options.evidence_columns)
-    pool, lines, unused = read_files(sources, options, content=_single(content), columns=columns)
+    pool, lines, unused = read_files(sources, options, content=content, columns=columns)
     return _shown(pool, [*formats(sources.values()), *lines], unused, content)
 
 
@@ -216,7 +215,7 @@ def _wide(
     from fewlabels.understanding.models import read_wide
 
     check_one_model(options.evidence_columns)
-    pool, lines, unused = read_wide(source, models, options, guessed, columns=columns)
+    pool, lines, unused = read_wide(source, models, options, guessed, content=content, columns=columns)
     return _shown(pool, [*formats([source]), *lines], unused, content)
 
 
