@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import threading
 from typing import TYPE_CHECKING
 
+import duckdb
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
@@ -242,6 +246,16 @@ def test_a_file_that_is_damaged(tmp_path: Path) -> None:
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 nothing")
     with open_table(tmp_path / "bad.parquet") as table, pytest.raises(InputError, match=r"bad.parquet cannot be read"):
         table.summary(PLAIN)
+
+
+def test_ctrl_c_is_ctrl_c() -> None:
+    """Python's interruption, and not the RuntimeError that DuckDB makes of the signal."""
+    with open_table(duckdb.sql("FROM range(100_000_000_000) t(i)")) as table:
+        begun = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        begun.start()
+        with pytest.raises(KeyboardInterrupt):
+            table._ask("", "SELECT sum(i) AS total FROM fl_relation")
+        begun.join()
 
 
 def test_more_limits_than_fit_into_one_query(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

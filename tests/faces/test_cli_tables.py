@@ -234,6 +234,8 @@ def test_an_interrupted_beginning_leaves_nothing(tmp_path: Path) -> None:
         run = subprocess.Popen(command, stderr=subprocess.PIPE, env={**os.environ})
         time.sleep(pause)
         run.send_signal(signal.SIGINT)
-        run.communicate(timeout=60)
-        assert run.returncode
+        said = run.communicate(timeout=60)[1].decode()
+        assert run.returncode == 130
+        assert said.endswith("fewlabels: stopped.\n")
+        assert "Traceback" not in said
         assert not (tmp_path / "audit.db").exists()

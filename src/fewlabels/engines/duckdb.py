@@ -144,6 +144,10 @@ class DuckDBTable(RemoteTable):
             raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise self._plain(error) from error
+        except RuntimeError as error:  # what it raises if it was handing over rows when it was interrupted
+            if "interrupted" not in str(error):
+                raise
+            raise KeyboardInterrupt from None
 
     def _plain(self, error: duckdb.Error) -> InputError | StoreError:
         """Our error for one of DuckDB's."""
