@@ -10,6 +10,7 @@ import threading
 import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import anyio.to_thread
 import pytest
@@ -70,13 +71,12 @@ def test_what_the_first_request_needs_is_computed_before(monkeypatch: pytest.Mon
     before = site.store.head("audit")
     service.warm_up()
     assert site.store.head("audit") == before
-    fits = []
-    fitted = Beliefs._computed
-    monkeypatch.setattr(Beliefs, "_computed", lambda *given: fits.append(1) or fitted(*given))
+    fitted = mock.create_autospec(Beliefs._computed, side_effect=Beliefs._computed)
+    monkeypatch.setattr(Beliefs, "_computed", fitted)
     assert len(service.audit("audit").ask(1, annotator="ann")) == 1
-    assert not fits
+    fitted.assert_not_called()
     create_app(site.store).state.service.audit("audit").ask(1, annotator="bob")  # without a warm-up it is fitted now
-    assert fits
+    fitted.assert_called()
 
 
 def test_a_database_that_is_away_at_the_start_is_no_trouble(tmp_path: Path) -> None:
