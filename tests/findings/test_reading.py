@@ -44,5 +44,5 @@ def test_a_snapshot_is_taken_once_for_each_state_of_the_log_and_only_read(audit:
     audit.ask(1)
     assert audit.snapshot() is not before
     assert (before.seq, before.pending()) == (60, [])
-    with pytest.raises(AssertionError, match="only read"):
+    with pytest.raises(AssertionError, match="read-only"):
         before.ask(1)

@@ -92,7 +92,7 @@ def test_a_snapshot_of_a_journal_stands_still_and_is_only_read(journal: Journal,
     with still.reading() as ledger, journal.reading() as live:
         assert (ledger.labelled, live.labelled) == (0, 2)
     assert (still.history(), len(journal.history())) == ([], 4)
-    with pytest.raises(AssertionError, match="only read"), still.writing():
+    with pytest.raises(AssertionError, match="read-only"), still.writing():
         pass
 
 
