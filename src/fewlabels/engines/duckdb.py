@@ -144,8 +144,8 @@ class DuckDBTable(RemoteTable):
             raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise self._plain(error) from error
-        except RuntimeError as error:  # what it raises if it was handing over rows when it was interrupted
-            if "interrupted" not in str(error):
+        except RuntimeError as error:
+            if not is_interruption(str(error)):
                 raise
             raise KeyboardInterrupt from None
 
@@ -173,6 +173,15 @@ def extension_in(words: str) -> str | None:
     """
     found = re.search(r"install\w* the required extension '(\w+)", words)
     return found[1] if found else None
+
+
+def is_interruption(words: str) -> bool:
+    """Whether DuckDB says so. Interrupted while it hands over rows, it raises no error of its own.
+
+    >>> is_interruption("Query interrupted")
+    True
+    """
+    return "interrupted" in words
 
 
 class RelationTable(DuckDBTable):

@@ -158,7 +158,7 @@ def shown_by_labels(
     if found is None:
         return None
     each = zip(*(np.rint(part).astype(int).tolist() for part in found), strict=True)
-    return {name: Shown(*one) for name, one in zip(groups.names, each, strict=True)}
+    return {name: Shown(*counts) for name, counts in zip(groups.names, each, strict=True)}
 
 
 def agreement_of(audit: Assessment) -> str:

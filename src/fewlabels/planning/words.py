@@ -78,7 +78,7 @@ def more_labels(
     'Probably 120 more labels until the answer is right with probability 95%: in most simulated worlds 58 to 240.'
     >>> more_labels(5, 5, math.inf, 0.8, Stop(probability=0.95), 1000, "sight")
     'Between 5 and more than 1,000 more labels until the answer is right with probability 95%: the labels so far do not
-     tell how many.'
+     show how many.'
     >>> more_labels(math.inf, math.inf, math.inf, 0.0, Stop(labels=200, probability=0.9), 1, "budget")
     'What is left of the budget (1 label) will probably not be enough: the answer is right with probability 90% by then
      in none of the simulated worlds.'
