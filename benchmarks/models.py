@@ -262,8 +262,8 @@ def _pair(pool: Pool, true: Any, budgets: tuple[int, ...], rng: np.random.Genera
     found = []
     for budget in budgets:
         items = order[:budget]
-        draws = prior.belief(Outcomes.of(cells, items, true[items])).draws(rng, 400)[..., 0]
-        apart = draws[:, 0] - draws[:, 1]
+        belief = prior.belief(Outcomes.of(cells, items, true[items]))
+        apart = task.apart(task.split(belief.draws(rng, 400)[..., 0], cells), belief, cells)[:, 0]
         low, high = np.quantile(apart, [0.025, 0.975])
         found.append((float(apart.mean()) - exact, float(apart.std()), bool(low <= exact <= high)))
     return found

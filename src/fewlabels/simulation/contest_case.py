@@ -9,7 +9,7 @@ import numpy as np
 
 from fewlabels.errors import Argument, SpecError
 from fewlabels.tasks import CompareModels
-from fewlabels.tasks.models import surest, surest_best
+from fewlabels.tasks.models import surest_best
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,7 +73,7 @@ class Scores:
         self.found: dict[str, list[float]] = {}
         self.now: dict[str, float] = {}
         self.sure: bool | None = None
-        self.most = 1.0
+        self.most = np.ones(3)
 
     def look(self, belief: Any, rng: np.random.Generator, label: int, *, ends: bool) -> None:
         """Read the belief after some labels; in full only where it is scored."""
@@ -82,13 +82,14 @@ class Scores:
         if not ends and (label < 2 or not self._near(right, task)):
             return
         draws = belief.draws(rng, _DRAWS)[..., 0].reshape(_DRAWS, -1, right.shape[1])
-        sizes = self.case.cells.size.reshape(draws.shape[1], -1)[:, 0]
-        values = np.einsum("mgh,g->mh", draws, sizes / sizes.sum())
-        asks = task.asks(self.case.cells)
-        self.most = surest(belief, asks)
-        if not isinstance(task, CompareModels):
-            self.most = float(surest_best(belief, asks).min())
-        self.read(values, belief.look.expected.sum(axis=0) / len(self.case.true))
+        mean = belief.look.expected.sum(axis=0) / len(self.case.true)
+        if isinstance(task, CompareModels):
+            self.most = task.most(belief, self.case.cells)[0]
+            self._read_apart(task, task.apart(draws, belief, self.case.cells)[:, 0], mean)
+        else:
+            self.most = surest_best(belief, task.asks(self.case.cells))
+            sizes = self.case.cells.size.reshape(draws.shape[1], -1)[:, 0]
+            self._read_best(np.einsum("mgh,g->mh", draws, sizes / sizes.sum()), mean)
 
     def _near(self, right: NDArray[np.float64], task: ModelsTask) -> bool:
         """Whether the few draws of a look are sure enough to look again with more."""
@@ -99,25 +100,21 @@ class Scores:
         best = right >= right.max(axis=1, keepdims=True) - 1e-9
         return bool(best.mean(axis=0).max() >= SURE - 0.05)
 
-    def read(self, values: NDArray[np.float64], mean: NDArray[np.float64]) -> None:
+    def _read_apart(self, task: CompareModels, apart: NDArray[np.float64], mean: NDArray[np.float64]) -> None:
+        """Read draws of the difference, shape (draws,), and the mean share right of each model."""
+        a, b = (self.case.cells.models.index(name) for name in (task.a, task.b))
+        low, high = np.quantile(apart, [0.025, 0.975]).tolist()
+        self.compared(task, mean[a] - mean[b], float(apart.std()), low, high, region_shares(task, apart))
+
+    def _read_best(self, values: NDArray[np.float64], mean: NDArray[np.float64]) -> None:
         """Read draws of the shares right, shape (draws, models), and their means."""
-        task = self.case.task
-        if isinstance(task, CompareModels):
-            a, b = (self.case.cells.models.index(name) for name in (task.a, task.b))
-            apart = values[:, a] - values[:, b]
-            low, high = np.quantile(apart, [0.025, 0.975])
-            self.compared(
-                task, mean[a] - mean[b], float(apart.std()), float(low), float(high), region_shares(task, apart)
-            )
-        else:
-            lead = int(mean.argmax())
-            sure = float((values[:, lead] >= values.max(axis=1) - 1e-9).mean())
-            self.chosen(lead, sure)
+        lead = int(mean.argmax())
+        self.chosen(lead, float((values[:, lead] >= values.max(axis=1) - 1e-9).mean()))
 
     def chosen(self, lead: int, sure: float) -> None:
         """A model is named as the best, with this probability."""
         is_right = bool(self.truth[lead] >= self.truth.max() - 1e-9)
-        self._stop(sure, is_right)
+        self._stop(min(sure, float(self.most.min())), is_right)
         self.now = {"best": 100.0 * is_right, "regret": 100 * float(self.truth.max() - self.truth[lead])}
 
     def compared(
@@ -126,7 +123,9 @@ class Scores:
         """A difference is estimated, with its interval and the probability of each region."""
         a, b = (self.case.cells.models.index(name) for name in (task.a, task.b))
         true = float(self.truth[a] - self.truth[b])
-        self._stop(float(regions.max()), int(regions.argmax()) == int(region_of(task, np.array([true]))[0]))
+        named = int(regions.argmax())
+        sure = min(float(regions[named]), float(self.most[named]))
+        self._stop(sure, named == int(region_of(task, np.array([true]))[0]))
         self.now = {
             "error": 100 * abs(mean - true),
             "sd": 100 * sd,
@@ -134,7 +133,7 @@ class Scores:
         }
 
     def _stop(self, sure: float, is_right: bool) -> None:
-        if self.sure is None and min(sure, self.most) >= SURE:
+        if self.sure is None and sure >= SURE:
             self.sure = is_right
 
     def note(self) -> None:

@@ -16,7 +16,7 @@ from fewlabels.table import Table
 from fewlabels.tasks import compare_models_words
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion
 from fewlabels.tasks.compare import REGIONS
-from fewlabels.tasks.models import ALL, ModelsTask, joint, rows_of, surest
+from fewlabels.tasks.models import ALL, TIE, ModelsTask, joint, rows_of, surest
 from fewlabels.wording import Style, probability
 
 if TYPE_CHECKING:
@@ -26,11 +26,17 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
+    from fewlabels.learned.models import Margin
     from fewlabels.metrics.base import Metric
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
     from fewlabels.tasks.grounds import Ahead, Grounds
     from fewlabels.tasks.snapshot import Snapshot
+
+# What a region gets of the probability that is cut off another, even if no draw is in it.
+_SOME = 0.005
+# A difference that varies less is as good as certain.
+_LEAST_SD = 1e-9
 
 
 @register
@@ -110,20 +116,59 @@ class CompareModels(ModelsTask):
         rows = rows_of(cells)
         values, used = self.drawn(belief, cells, rng, draws)
         a, b = self._pair(rows)
-        apart, names = self._differences(values[..., a] - values[..., b], rows)
+        names = (ALL, *rows.filled) if len(rows.filled) > 1 else (ALL,)
+        apart = self.apart(values, belief, cells)
         means = self.split(self.metric.value(belief.mean(), cells), cells)
-        exact, _ = self._differences((means[:, a] - means[:, b])[None], rows)
-        most = surest(belief, self.asks(cells))
+        exact = self._differences(means[None], rows)
+        most = self.most(belief, cells)
         mu = _bounded(np.stack([(self._region(apart) == r).mean(axis=0) for r in range(3)], axis=1), most)
         columns: dict[str, list[Any]] = {} if len(names) == 1 else {"where": list(names)}
         columns |= {"a": [self.a] * len(names), "b": [self.b] * len(names)}
         columns |= {region: mu[:, r].tolist() for r, region in enumerate(REGIONS)}
         low, high = holding(exact[0], *interval(apart, level))
         columns |= {"mean": exact[0].tolist(), "low": low.tolist(), "high": high.tolist()}
-        chance = min(self._certain(apart, mu), most)
+        chance = min(self._certain(apart, mu), self._least(most, mu.argmax(axis=1)))
         settings = {"level": level, "target": belief.target, "draws": used, "rope": self.rope}
         named = tuple(cells.partition.names[h] for h in (a, b)) if len(names) == 1 else ()
         return Answer(self._words(mu, names, chance), chance, Table(columns, settings), named)
+
+    def most(self, belief: Belief, cells: Cells) -> NDArray[np.float64]:
+        """The largest probability each region is stated with, shape (1 or 1 + groups, 3): over all, and in each group.
+
+        It is not more than `surest`, and not more than the record of the two allows. The belief is drawn towards equal,
+        and learns who is right where the two differ from more than their record; near the edge of a region, somebody
+        who looks after every label would believe it too soon.
+        """
+        population = belief.target == "population"
+        margins = self._margins(belief, cells)
+        allowed = [each.regions(self.rope * size + TIE, population=population) for each, size in margins]
+        return np.minimum(allowed, surest(belief, self.asks(cells)))
+
+    def apart(self, values: NDArray[np.float64], belief: Belief, cells: Cells) -> NDArray[np.float64]:
+        """Draws of Δ over all and in each group: (draws, groups, models) to (draws, 1 or 1 + groups).
+
+        They are spread no less than the record of the two alone would be, if it began at their mean, and if its
+        variance were the share that the belief about single items leaves unexplained among the labels.
+        """
+        apart = self._differences(values, rows_of(cells))
+        population = belief.target == "population"
+        share = joint(belief).learning.unexplained(*self._pair(rows_of(cells)))
+        mean, sd = apart.mean(axis=0), apart.std(axis=0)
+        for row, (margin, size) in enumerate(self._margins(belief, cells)):
+            _, variance = margin.moments(mean[row] * size / max(margin.size.sum(), 1), population=population)
+            wider = max((share * variance) ** 0.5 / size / max(sd[row], _LEAST_SD), 1.0)
+            ahead, unknown = margin.known(population=population)
+            ends = (-1.0, 1.0) if population else ((ahead - unknown) / size, (ahead + unknown) / size)
+            if wider > 1:
+                apart[:, row] = np.clip(mean[row] + wider * (apart[:, row] - mean[row]), *ends)
+        return apart
+
+    def _margins(self, belief: Belief, cells: Cells) -> list[tuple[Margin, int]]:
+        """The margin of a over b with the number of items: over all, and in each group if there are several."""
+        rows = rows_of(cells)
+        sizes = rows.size.reshape(-1, len(rows.models))[:, 0].tolist()
+        margins = list(zip(joint(belief).plain.margins(*self._pair(rows)), [sum(sizes), *sizes], strict=True))
+        return margins if len(sizes) > 1 else margins[:1]
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """0 where a is below b, 1 where they are about equal, 2 where a is above: (n, rows) to (n, groups)."""
@@ -134,18 +179,20 @@ class CompareModels(ModelsTask):
 
     def conclude(self, snapshot: Snapshot) -> Conclusion:
         """The most probable region of each group, and the probability that all are right."""
-        drawn = self.right(snapshot.values, snapshot.cells, snapshot.rng)
+        drawn = self._region(self.apart(self.split(snapshot.values, snapshot.cells), snapshot.belief, snapshot.cells))
+        drawn = drawn[:, 1:] if drawn.shape[1] > 1 else drawn
         named = np.array([np.bincount(column, minlength=3).argmax() for column in drawn.T])
-        return Conclusion(
-            named, min(float((drawn == named).all(axis=1).mean()), surest(snapshot.belief, self.asks(snapshot.cells)))
-        )
+        most = self._least(self.most(snapshot.belief, snapshot.cells), named)
+        return Conclusion(named, min(float((drawn == named).all(axis=1).mean()), most))
 
-    def _differences(self, apart: NDArray[np.float64], rows: ModelCells) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-        """Differences over all items and in each group, shape (draws, 1 + groups), with their names."""
+    def _differences(self, values: NDArray[np.float64], rows: ModelCells) -> NDArray[np.float64]:
+        """Differences over all items and in each group: (draws, groups, models) to (draws, 1 or 1 + groups)."""
+        a, b = self._pair(rows)
+        apart = values[..., a] - values[..., b]
         if apart.shape[1] == 1:
-            return apart, (ALL,)
+            return apart
         sizes = rows.size.reshape(apart.shape[1], -1)[:, 0]
-        return np.column_stack([apart @ (sizes / sizes.sum()), apart]), (ALL, *rows.filled)
+        return np.column_stack([apart @ (sizes / sizes.sum()), apart])
 
     def _region(self, difference: NDArray[np.float64]) -> NDArray[np.int64]:
         edge = self.rope + 1e-12  # a difference of exactly ε counts as equal; it must not be lost to rounding
@@ -155,6 +202,11 @@ class CompareModels(ModelsTask):
         """The probability that the most probable regions are right: over all, or in all groups at once."""
         groups = slice(None) if len(mu) == 1 else slice(1, None)
         return float((self._region(apart)[:, groups] == mu.argmax(axis=1)[groups]).all(axis=1).mean())
+
+    def _least(self, most: NDArray[np.float64], named: NDArray[np.int64]) -> float:
+        """The largest probability that the regions named are stated with: over all, or in all groups at once."""
+        own = most[1:] if len(most) > 1 else most
+        return float(np.take_along_axis(own, named[-len(own) :, None], axis=1).min())
 
     def _words(self, mu: NDArray[np.float64], names: tuple[str, ...], chance: float) -> str:
         rope = Style(self.metric.in_percent).within(self.rope)
@@ -194,10 +246,11 @@ class CompareModels(ModelsTask):
         return [rows.models.index(self.a), rows.models.index(self.b)]
 
 
-def _bounded(mu: NDArray[np.float64], most: float) -> NDArray[np.float64]:
-    """Probabilities of regions, of which none is more than `most`; what is cut off goes to the other two."""
+def _bounded(mu: NDArray[np.float64], most: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Probabilities of regions, (rows, 3), none above `most`; what is cut off goes to the other two as they stand."""
     over = np.maximum(mu - most, 0.0)
-    return mu - over + (over.sum(axis=1, keepdims=True) - over) / 2
+    others = np.where(over > 0, 0.0, mu + _SOME)
+    return mu - over + over.sum(axis=1, keepdims=True) * others / others.sum(axis=1, keepdims=True)
 
 
 def _open(task: CompareModels, models: Any, rows: ModelCells, group: int) -> float:

@@ -6,7 +6,7 @@ from fewlabels.learned.models.answers import Answers, compare_answers
 from fewlabels.learned.models.believed import ModelsBelief, OneModelBelief
 from fewlabels.learned.models.levels import LevelsBelief
 from fewlabels.learned.models.panel import Learning, Panel
-from fewlabels.learned.models.record import BEFORE, Record
+from fewlabels.learned.models.record import BEFORE, Margin, Record
 from fewlabels.learned.models.truth import TruthBelief
 from fewlabels.learned.models.voices import (
     ALONE,
@@ -35,6 +35,7 @@ __all__ = [
     "Guess",
     "Learning",
     "LevelsBelief",
+    "Margin",
     "ModelsBelief",
     "OneModelBelief",
     "Panel",

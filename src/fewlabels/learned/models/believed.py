@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.learned.items.believed import LearnedBelief, Summary, strength
-from fewlabels.learned.models.record import Record
+from fewlabels.learned.models.record import Margin, Record
 from fewlabels.learned.models.rival import Rival, doubt
 from fewlabels.learned.models.voices import chances, draw_parameters, most_parameters
 from fewlabels.wording import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -261,11 +261,20 @@ class ModelsBelief(LearnedBelief):
         The belief learns from all labels who is right where two differ, and can be sure of it without having been tried
         on those items that decide between these two.
         """
-        learning = self.learning
-        heard, lead = learning.panel.about(learning.asked), self.look.expected.argmax(axis=1).tolist()
-        records = (Record.of(heard, learning.place, learning.features, g, first) for g, first in enumerate(lead))
+        records = self._records(self.look.expected.argmax(axis=1).tolist())
         ahead = [one.is_ahead() if self.target == "population" else one.stays_ahead() for one in records]
         return np.array([each.min() for each in ahead])
+
+    def margins(self, a: int, b: int) -> list[Margin]:
+        """How far model a is ahead of model b by their record alone: over all, and in each group."""
+        groups = [record.against(b) for record in self._records([a] * self.learning.panel.groups)]
+        return [Margin.together(groups), *groups]
+
+    def _records(self, leads: Sequence[int]) -> list[Record]:
+        """The record of a leader of each group against every model."""
+        learning = self.learning
+        heard = learning.panel.about(learning.asked)
+        return [Record.of(heard, learning.place, learning.features, g, lead) for g, lead in enumerate(leads)]
 
     # --- the worth of a label
 

@@ -11,7 +11,7 @@ import numpy as np
 from fewlabels.learned.items import Factors, learn, strips
 from fewlabels.learned.items.strips import KINDS
 from fewlabels.learned.models.answers import Answers, compare_answers
-from fewlabels.learned.models.voices import WIDER, Features, listen, most_parameters
+from fewlabels.learned.models.voices import WIDER, Features, chances, draw_parameters, listen, most_parameters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # The prior of items on which all of several models agree: the mean log-odds of being right beyond what they say, or in
 # all if they say nothing, and its standard deviation.
 _GAP, _AGREED, _DOUBT = 0.8, 2.5, 1.3
+# Labels that count as not predicted at all, beside those that are there.
+_UNEXPLAINED = 8.0
 # Draws behind means, variances and the worth of items, and their generator.
 LOOKS = 160
 _SEED = 0x6E6F697365
@@ -228,3 +230,24 @@ class Learning:
     def normals(self) -> NDArray[np.float64]:
         """The randomness of the parameters in looks, shape (draws, at least the parameters)."""
         return self.panel.noise.normals(max(most_parameters(self.points), self.features.size))
+
+    def unexplained(self, a: int, b: int) -> float:
+        """The share of the variance of scores of model a against model b that is left when single items are predicted.
+
+        ρ = (Σ (s − E s)² + 8v)/(Σ (s − s̄)² + 8v) over labels of items on which the two differ, s being 1 where a is
+        right and −1 where b is, and v the variance of s: with few labels, nothing counts as explained.
+        """
+        heard = self.panel.about(self.asked)
+        differ = heard.option[:, a] != heard.option[:, b]
+        if not differ.any() or not len(self.open):
+            return 1.0
+        says = heard.says(slice(None))
+        apart = says[..., a].astype(float) - says[..., b]
+        chance = chances(heard, draw_parameters(self.points, 0.5, self.normals), slice(None)).mean(axis=2)
+        score = np.take_along_axis(apart, self.place[:, None], axis=1)[differ, 0]
+        off = score - (chance * apart).sum(axis=1)[differ]
+        variance = score.var()
+        if not variance:
+            return 1.0
+        known = len(score)
+        return min((float(off @ off) + _UNEXPLAINED * variance) / ((known + _UNEXPLAINED) * variance), 1.0)

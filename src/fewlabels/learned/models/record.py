@@ -9,7 +9,7 @@ what the second says, as many, and more. The labels of each part represent only 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,8 @@ import numpy as np
 from fewlabels.special import betaln, gammaln
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from fewlabels.learned.models.voices import Features
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 # Wins and losses that each part of a record begins with. There are more losses: whoever leads was lucky, and the record
 # is looked at after every label.
 BEFORE = (3.0, 5.0)
+# The scores of all parts together begin with this many labels, whose mean is this far on the other side of a claim.
+_BEGUN, _SHIFT = sum(BEFORE), (BEFORE[1] - BEFORE[0]) / sum(BEFORE)
 # With more items left than this, what they add up to is as good as normal; and so far ahead, it does not matter.
 _MANY, _FAR = 400, 0.9995
 _PARTS = np.arange(3)[:, None, None]
@@ -87,6 +91,79 @@ class Record:
         mean = (self.size * (a - b) / (a + b)).sum(axis=0)
         return _normal(mean, (4 * self.size**2 * a * b / (a + b) ** 2 / (a + b + 1)).sum(axis=0))
 
+    def against(self, model: int) -> Margin:
+        """The leader's margin over one model."""
+        return Margin(*(part[:, model] for part in (self.wins, self.losses, self.left, self.size)))
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """How far one model is ahead of another: scores s ∈ {−1, 0, 1} of the items on which they differ, in parts.
+
+    Parameters
+    ----------
+    wins, losses, left, size
+        As in `Record`, shape (parts,). Other labels, which show both to be wrong, score 0.
+    """
+
+    wins: NDArray[np.int64]
+    losses: NDArray[np.int64]
+    left: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+    @classmethod
+    def together(cls, margins: Sequence[Margin]) -> Margin:
+        """The margin in several groups at once: each keeps its parts."""
+        return cls(*(np.concatenate([getattr(each, field.name) for each in margins]) for field in fields(cls)))
+
+    def regions(self, edge: float, *, population: bool) -> NDArray[np.float64]:
+        """The largest probability that Σs < −edge, |Σs| ≤ edge and Σs > edge are each stated with, shape (3,).
+
+        A short record is no reason to prefer another region, so 1/2 is always allowed.
+
+        >>> even = Margin(*(np.array([count]) for count in (10, 10, 80, 100)))
+        >>> even.regions(30, population=False).round(2)
+        array([0.5 , 0.69, 0.5 ])
+        """
+        other = Margin(self.losses, self.wins, self.left, self.size)
+        less, more = other.at_least(edge, population=population), self.at_least(edge, population=population)
+        equal = sum(each.at_least(-edge, population=population) for each in (self, other)) - 1
+        return np.maximum([less, equal, more], 0.5)
+
+    def at_least(self, edge: float, *, population: bool) -> float:
+        """P(Σs ≥ edge), from a record that begins against it.
+
+        A claim is looked at after every label, and whoever looks so often sees a lucky streak. So the record begins
+        with the mean edge/Σsize − 1/4: if the edge is 0, with 3 wins and 5 losses. Σs is treated as normal.
+        """
+        ahead, unknown = self.known(population=population)
+        if abs(ahead - edge) >= unknown:
+            return float(ahead >= edge)
+        mean, variance = self.moments(edge / self.size.sum() - _SHIFT, population=population)
+        return _normal_at(mean - edge, variance)
+
+    def known(self, *, population: bool) -> tuple[int, int]:
+        """How far ahead the labels show it to be, and how much items without one can change that."""
+        if population:
+            return 0, int(self.size.sum())
+        return int((self.wins - self.losses).sum()), int(self.left.sum())
+
+    def moments(self, start: float, *, population: bool) -> tuple[float, float]:
+        """E Σs and Var Σs, if the record begins with 8 labels, spread over the parts by their sizes, of mean `start`.
+
+        In each part the scores are then Dirichlet-multinomial.
+        """
+        here = self.size > 0
+        wins, losses, left, size = (part[here] for part in (self.wins, self.losses, self.left, self.size))
+        begun = _BEGUN * size / max(size.sum(), 1)
+        n = size - left + begun
+        mean = (wins - losses + begun * np.clip(start, -1, 1)) / n
+        spread = (wins + losses + begun) / n - mean**2
+        if population:
+            return float(size @ mean), float(size**2 @ (spread / (n + 1)))
+        more = 1 + np.maximum(left - 1, 0) / (n + 1)
+        return float((wins - losses).sum() + left @ mean), float(left @ (spread * more))
+
 
 def _parts(features: Features, rows: NDArray[np.bool_], lead: int) -> NDArray[np.bool_]:
     """Which items are in each part of the leader's record against each model, shape (parts, items, models)."""
@@ -106,5 +183,8 @@ def _beta_binomial(a: float, b: float, n: int) -> NDArray[np.float64]:
 
 def _normal(mean: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
     """P(x ≥ 0) for normal x, elementwise; certain without variance."""
-    where = zip(mean.tolist(), variance.tolist(), strict=True)
-    return np.array([math.erfc(-m / math.sqrt(2 * v)) / 2 if v > 0 else float(m >= 0) for m, v in where])
+    return np.array([_normal_at(*where) for where in zip(mean.tolist(), variance.tolist(), strict=True)])
+
+
+def _normal_at(mean: float, variance: float) -> float:
+    return math.erfc(-mean / math.sqrt(2 * variance)) / 2 if variance > 0 else float(mean >= 0)

@@ -1,0 +1,131 @@
+"""How far one model is ahead of another by their record alone, and how sure of it anybody may say to be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fewlabels as fl
+from fewlabels.learned.models import BEFORE, Margin, Record
+from fewlabels.outcomes import Outcomes
+from fewlabels.tasks.models import joint
+
+DRAWS = 40_000
+
+
+def margin(wins: list[int], losses: list[int], left: list[int], size: list[int]) -> Margin:
+    return Margin(*map(np.array, (wins, losses, left, size)))
+
+
+def slow(of: Margin, edge: float, rng: np.random.Generator, *, population: bool) -> float:
+    """P(Σs ≥ edge) by drawing the shares of wins, losses and neither in each part, and then the items that are left."""
+    total = np.zeros(DRAWS)
+    begun = sum(BEFORE) * of.size / of.size.sum()
+    mean = np.clip(edge / of.size.sum() - 0.25, -1, 1)
+    for part, weight in enumerate(begun):
+        wins, losses, left = (int(each[part]) for each in (of.wins, of.losses, of.left))
+        neither = int(of.size[part]) - left - wins - losses
+        alpha = [wins + weight * (1 + mean) / 2, losses + weight * (1 - mean) / 2, neither]
+        share = rng.dirichlet(np.maximum(alpha, 1e-9), DRAWS)
+        if population:
+            total += int(of.size[part]) * (share[:, 0] - share[:, 1])
+        else:
+            found = rng.multinomial(left, share)
+            total += wins - losses + found[:, 0] - found[:, 1]
+    return float((total >= edge - 1e-9).mean())
+
+
+CASES = [
+    margin([12], [7], [60], [90]),
+    margin([30, 4, 11], [22, 9, 5], [200, 40, 25], [260, 60, 45]),
+    margin([0, 3], [0, 1], [50, 30], [50, 40]),
+    margin([40], [10], [900], [960]),
+]
+
+
+@pytest.mark.parametrize("population", [False, True])
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_a_margin_is_that_of_draws(case: int, population: bool) -> None:
+    """Σs is treated as normal: that is 3 points off at most, beside what the draws are off themselves."""
+    rng, of = np.random.default_rng(case), CASES[case]
+    other = Margin(of.losses, of.wins, of.left, of.size)
+    for edge in np.array([0.05, 0.15, 0.3]) * of.size.sum():
+        less, more = (slow(each, edge, rng, population=population) for each in (other, of))
+        both = sum(slow(each, -edge, rng, population=population) for each in (other, of)) - 1
+        wanted = np.maximum([less, both, more], 0.5)
+        off = 4 * np.sqrt(2 * 0.25 / DRAWS)
+        assert of.regions(edge, population=population) == pytest.approx(wanted, abs=0.03 + off)
+
+
+def test_at_no_margin_it_is_the_record() -> None:
+    """With the edge at 0 and one part it is the probability that the leader of a record is ahead."""
+    shape = np.array([[9]]), np.array([[4]]), np.array([[500]]), np.array([[513]])
+    record = Record(*shape)
+    for population, wanted in ((True, record.is_ahead()[0]), (False, record.stays_ahead()[0])):
+        assert record.against(0).at_least(0, population=population) == pytest.approx(wanted, abs=1e-3)
+
+
+def test_what_is_certain_is_certain() -> None:
+    done = margin([8], [2], [0], [12])
+    assert done.regions(5, population=False).tolist() == [0.5, 0.5, 1.0]
+    assert done.regions(6.5, population=False).tolist() == [0.5, 1.0, 0.5]
+    assert done.regions(5, population=True)[2] < 0.95  # the items that have a label are a sample too
+    same = margin([0], [0], [0], [0])
+    assert same.regions(0.5, population=False).tolist() == same.regions(0.5, population=True).tolist() == [0.5, 1, 0.5]
+    few = margin([0], [0], [7], [7])
+    assert few.regions(8, population=False)[1] == 1.0  # they cannot differ by more
+
+
+def test_groups_together_are_all_parts() -> None:
+    parts = [margin([3, 1], [1, 0], [9, 4], [15, 6]), margin([0, 2], [2, 2], [5, 5], [8, 9])]
+    one = margin([3, 1, 0, 2], [1, 0, 2, 2], [9, 4, 5, 5], [15, 6, 8, 9])
+    assert Margin.together(parts).regions(3, population=False).tolist() == one.regions(3, population=False).tolist()
+
+
+def close_call() -> tuple[fl.Pool, np.ndarray]:
+    """Two models that differ on 92 of 3,668 items, where the first is right 68 times: 1.2 points of difference."""
+    items = 3_668
+    true = np.arange(items) % 2
+    said = np.column_stack([true, true])
+    said[:68, 1] = said[68:92, 0] = 2
+    shuffled = np.random.default_rng(3).permutation(items)
+    arrays = {"predicted": said[shuffled], "models": ["a", "b"], "classes": ["x", "y", "z"]}
+    return fl.read_pool(arrays), true[shuffled]
+
+
+def test_a_close_call_is_not_sure_too_soon() -> None:
+    """A lucky streak looks like "about equal" or like "more": neither is said with 95% before it is nearly certain."""
+    pool, true = close_call()
+    task = fl.CompareModels(fl.Accuracy(), "a", "b", rope=0.01)
+    cells = task.cells(pool, fl.whole(pool))
+    apart, prior = np.flatnonzero(task.asks(cells)), fl.Learned().on(cells, "pool")
+    right = pool.answers[apart] == true[apart][:, None]
+    score = right[:, 0].astype(int) - right[:, 1]
+    rng = np.random.default_rng(1)
+    # 20 labels that make the models look alike, as chance sometimes has it, and all of them.
+    streak = apart[np.concatenate([np.flatnonzero(score > 0)[:10], np.flatnonzero(score < 0)[:10]])]
+    for items, most in ((streak, 0.9), (apart, 1.0)):
+        belief = prior.belief(Outcomes.of(cells, items, true[items].astype(np.int64)))
+        answer = task.answer(belief, cells, rng, level=0.95, draws=2_000)
+        allowed = task.most(belief, cells)
+        stated = np.array([answer.table[name][0] for name in ("less", "equal", "more")])
+        assert (stated <= allowed[0] + 1e-9).all()
+        assert stated.sum() == pytest.approx(1)
+        assert answer.probability <= most
+    assert answer.probability == 1.0
+    assert stated.tolist() == [0, 0, 1]
+
+
+def test_an_interval_is_no_narrower_than_that_of_the_record() -> None:
+    pool, true = close_call()
+    task = fl.CompareModels(fl.Accuracy(), "a", "b")
+    cells = task.cells(pool, fl.whole(pool))
+    rng = np.random.default_rng(2)
+    items = rng.permutation(np.flatnonzero(task.asks(cells)))[:30]
+    belief = fl.Learned().on(cells, "pool").belief(Outcomes.of(cells, items, true[items].astype(np.int64)))
+    row = next(iter(task.answer(belief, cells, rng, level=0.95, draws=4_000).table.rows()))
+    margin = joint(belief).margins(0, 1)[0]
+    share = joint(belief).learning.unexplained(0, 1)
+    _, variance = margin.moments(row["mean"] * len(true) / 92, population=False)
+    assert 0.7 < share <= 1
+    assert row["high"] - row["low"] >= 0.93 * 2 * 1.96 * (share * variance) ** 0.5 / len(true)
