@@ -129,18 +129,18 @@ def _guessed(source: Source, options: ReadOptions, content: Sequence[str] | None
     """What the columns are, where the options do not say it."""
     from fewlabels.io.finder import guess
 
-    one = single(content)
+    column = single(content)
     guessed = guess(
         source,
         id=options.id,
         scores=score_names(options.scores, source),
         predicted=options.predicted,
         confidence=options.confidence,
-        content=one,
+        content=column,
         not_content=groups,
         evidence=options.evidence_columns,
     )
-    return guessed if content is None or one is not None else replace(guessed, content=None)
+    return guessed if content is None or column is not None else replace(guessed, content=None)
 
 
 def _one_model(
