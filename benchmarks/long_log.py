@@ -4,6 +4,10 @@ Both in one run, each command in a process of its own, in seconds of CPU (the le
 and beside them what it costs to import the libraries that a command needs. Then, but for `--commands`, the first page
 of the dashboard and a forecast; checking, backing up and copying the same file; and how far a plain copy of the file is
 behind while somebody labels.
+
+    python benchmarks/long_log.py --old ../before/src     the commands by an earlier version and by this one, in turn
+
+`--old` names the folder `src` in a checkout of an earlier commit that can open the same database.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ from fewlabels.store import Event, Store
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+SOURCE = Path(fl.__file__).parent.parent
 CLASSES = [f"class {k}" for k in range(10)]
 COMMANDS = (
     *(
@@ -35,6 +40,7 @@ COMMANDS = (
         ("show",),
         ("answer",),
         ("export", "labels", "-o", "labels.csv"),
+        ("export", "log", "-o", "log.csv"),
         ("ask", "-n", "1", "-o", "batch.csv"),
         ("tell", "item 000001=class 1", "--adopt"),
     ),
@@ -42,6 +48,7 @@ COMMANDS = (
 )
 # Reads the whole log, as every command did before there were checkpoints.
 WHOLE = "from fewlabels.store import Store; Store.checkpoint = lambda *_: None; Store.keep_checkpoint = lambda *_: None"
+RUN = "from fewlabels.cli.main import main; import sys; sys.argv[0] = 'fewlabels'; main()"
 LIBRARIES = "import numpy, pyarrow, sqlalchemy, click"
 # In a server that runs already.
 PAGES = {
@@ -78,34 +85,51 @@ def make(path: Path, events: int) -> None:
     store.close()
 
 
-def cpu_of(code: str, *arguments: str, folder: Path) -> float:
+def cpu_of(code: str, *arguments: str, folder: Path, source: Path = SOURCE) -> float:
     """Seconds of CPU of a Python process, with compiled modules, as after an installation."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    kept["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
+    kept |= {"PYTHONPYCACHEPREFIX": str(folder / "compiled"), "PYTHONPATH": str(source.resolve())}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-c", code, *arguments], cwd=folder, check=True, capture_output=True, env=kept)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    for left in (*folder.glob("*.csv"), *folder.glob("*.html")):
+        left.unlink()
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def compare(folder: Path, long: Path, short: Path, runs: int) -> None:
-    run = "from fewlabels.cli.main import main; import sys; sys.argv[0] = 'fewlabels'; main()"
     print(f"{'':28}{'whole log':>11}{'checkpoint':>12}{'short log':>11}   seconds of CPU; start included")
     cpu_of(LIBRARIES, folder=folder)
     libraries = min(cpu_of(LIBRARIES, folder=folder) for _ in range(runs))
     print(f"{'importing the libraries':28}{'':23}{libraries:11.2f}")
-    works = [(" ".join(words[:2]), run, [words[0], "{}", *words[1:]]) for words in COMMANDS]
-    for name, code, words in works:
+    for words in COMMANDS:
         spent = []
         # The first run compiles what is imported.
         for before, path, times in (("", short, 1), (f"{WHOLE}; ", long, 1), ("", long, runs), ("", short, runs)):
-            each = []
-            for _ in range(times):
-                each.append(cpu_of(before + code, *(word.format(path) for word in words), folder=folder))
-                for left in (*folder.glob("*.csv"), *folder.glob("*.html")):
-                    left.unlink()
+            each = [cpu_of(before + RUN, *on(path, words), folder=folder) for _ in range(times)]
             spent.append(min(each))
-        print(f"{name:28}{spent[1]:11.2f}{spent[2]:12.2f}{spent[3]:11.2f}")
+        print(f"{named(words):28}{spent[1]:11.2f}{spent[2]:12.2f}{spent[3]:11.2f}")
+
+
+def named(words: tuple[str, ...]) -> str:
+    return " ".join(words[:2])
+
+
+def on(path: Path, words: tuple[str, ...]) -> list[str]:
+    """The command with its database."""
+    return [words[0], str(path), *words[1:]]
+
+
+def against(old: Path, folder: Path, long: Path, runs: int) -> None:
+    """Each command by both versions in turn, the least of some runs, and how much of the earlier time is left."""
+    print(f"{'':28}{'before':>11}{'now':>12}{'ratio':>11}   seconds of CPU; start included")
+    for words in COMMANDS:
+        spent: dict[Path, list[float]] = {old: [], SOURCE: []}
+        for _ in range(runs + 1):  # the first run compiles what is imported
+            for source, each in spent.items():
+                each.append(cpu_of(RUN, *on(long, words), folder=folder, source=source))
+        before, now = (min(each[1:]) for each in spent.values())
+        print(f"{named(words):28}{before:11.2f}{now:12.2f}{now / before:11.2f}", flush=True)
 
 
 def first_pages(path: Path) -> None:
@@ -153,6 +177,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=200_000)
     parser.add_argument("--runs", type=int, default=3, help="How often each command is run; the least counts.")
     parser.add_argument("--commands", action="store_true", help="Measure the commands alone.")
+    parser.add_argument("--old", type=Path, help="The folder with the package of another version.")
     options = parser.parse_args()
     events = options.events
     with tempfile.TemporaryDirectory() as made:
@@ -160,6 +185,9 @@ def main() -> None:
         make(folder / "long.db", events)
         make(folder / "short.db", 1_000)
         fl.load(folder / "long.db", "long").labels()  # the first reader writes the checkpoint
+        if options.old is not None:
+            against(options.old, folder, folder / "long.db", options.runs)
+            return
         compare(folder, folder / "long.db", folder / "short.db", options.runs)
         if options.commands:
             return

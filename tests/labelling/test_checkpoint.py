@@ -62,7 +62,8 @@ def state(ledger: Ledger) -> dict[str, Any]:
         item: (list(v.given.items()), list(v.held), v.handed, v.decided, v.asker, v.step, v.turn, v.queued)
         for item, v in ((item, ledger.votes[item]) for item in sorted(ledger.votes))
     }
-    plain = {name: getattr(ledger, name) for name in ("seen", "changes", "queue", "shared", "lost")}
+    plain = {"seen": ledger.seen, "changes": ledger.changes, "queue": ledger.line.items}
+    plain |= {"shared": ledger.shared, "lost": ledger.lost}
     plain |= {name: getattr(ledger.drawn, name) for name in ("step", "turn", "last", "elsewhere")}
     tables = [by_person(ledger), by_group(ledger, GROUPS), agreed(ledger).pairs]
     tables += [answers(ledger, KNOWN.pool, who, 99) for who in PEOPLE]

@@ -317,3 +317,17 @@ def test_reliability_prints_as_its_sentence_and_table() -> None:
     assert repr(found).startswith(found.words)
     assert "ann" in repr(found)
     assert "each=" not in repr(found)
+
+
+def test_a_disputed_item_stays_with_the_owner_when_others_ask() -> None:
+    rng = np.random.default_rng(0)
+    pool = fl.read_pool(rng.dirichlet([1, 1, 1], 60), classes=["a", "b", "c"])
+    audit = fl.create(None, "x", pool, noisy=True, overlap=2, groups=fl.whole(pool))
+    for _ in range(20):
+        for who in ("ann", "bob"):
+            audit.tell({item: "abc"[rng.integers(3)] for item in audit.ask(1, annotator=who).ids}, annotator=who)
+    disputed = [dispute.id for dispute in audit.disputed()]
+    assert len(disputed) > 5
+    for who in ("cat", "dan", "eve"):
+        assert not set(audit.ask(2, annotator=who).ids) & set(disputed)
+    assert [dispute.id for dispute in audit.disputed()] == disputed

@@ -14,6 +14,7 @@ from fewlabels.labelling.beliefs import Beliefs
 from fewlabels.labelling.choosing import Chooser
 from fewlabels.labelling.handing_out import Requests
 from fewlabels.labelling.journal import Journal
+from fewlabels.labelling.record import Record
 from fewlabels.labelling.stock import Stock
 from fewlabels.labelling.subject import Subject
 from fewlabels.labelling.supply import Supply
@@ -46,8 +47,8 @@ def journal(store: fl.Store, audit: fl.Assessment) -> Journal:
     return Journal(store, Subject(store, store.open("zoo"), audit.spec, KNOWN.pool))
 
 
-def test_an_assessment_is_one_class_of_calls_upon_another_and_no_more() -> None:
-    assert fl.Assessment.__mro__ == (fl.Assessment, Labelling, object)
+def test_an_assessment_is_three_classes_of_calls_and_no_more() -> None:
+    assert fl.Assessment.__mro__ == (fl.Assessment, Labelling, Record, object)
 
 
 def test_a_journal_reads_what_others_write(journal: Journal, audit: fl.Assessment) -> None:

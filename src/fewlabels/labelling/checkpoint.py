@@ -106,7 +106,7 @@ def packed(ledger: Ledger) -> bytes:
     _put(columns, names, "lost", {who: (sorted(items), None) for who, items in ledger.lost.items()})
     columns["disputed"] = np.fromiter(ledger.disputed, np.int64)
     columns["disputed_at"] = from_times(ledger.disputed.values())
-    columns["queue"] = np.array(ledger.queue, dtype=np.int64)
+    columns["queue"] = np.array(ledger.line.items, dtype=np.int64)
     past = ledger.past.packed()
     columns["past"] = np.frombuffer(b"".join(small for _, small in past), np.uint8)
     about = {
@@ -163,7 +163,7 @@ def _restored(ledger: Ledger, kept: _Kept) -> bool:
     ledger.held = {who: dict(zip(items, times, strict=True)) for who, items, times in _get(columns, texts, "held")}
     ledger.lost = {who: set(items) for who, items, _ in _get(columns, texts, "lost")}
     ledger.disputed = dict(zip(columns["disputed"].tolist(), to_times(columns["disputed_at"]), strict=True))
-    ledger.line_up(columns["queue"].tolist())
+    ledger.line.append(columns["queue"].tolist())
     ledger.changes, ledger.drawn.step, ledger.drawn.turn = about["numbers"]
     ledger.drawn.last = None if about["last_step"] is None else (about["last_step"][0], about["last_step"][1])
     ledger.skips, ledger.decisions = dict(about["skips"]), dict(about["decisions"])

@@ -13,6 +13,7 @@ from fewlabels.labelling.past import Past
 from fewlabels.labelling.twin import twin
 from fewlabels.labelling.vote_columns import VoteBook
 from fewlabels.labelling.votes import Vote, Votes
+from fewlabels.labelling.waiting_line import WaitingLine
 from fewlabels.outcomes import Outcomes
 from fewlabels.reserve import RunsLow, first_of_each
 from fewlabels.store.chain import Mark
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 # The parts that change as the log is read, and those that have a part for each person.
 _CHANGING = {"true", "pending", "asked", "strange", "withdrawn", "counts", "waiting", "room", "seen", "disputed"}
-_CHANGING |= {"skips", "decisions", "shared", "queue", "_last", "_passed", "votes", "drawn", "past"}
+_CHANGING |= {"skips", "decisions", "shared", "line", "votes", "drawn", "past"}
 _BY_PERSON = ("held", "answered", "lost")
 
 
@@ -104,13 +105,11 @@ class Ledger:
         """How many items are decided by each person."""
         self.shared: set[int] = set()
         """The items that two people or more have answered."""
-        self.queue: list[int] = []
-        """Items in the order in which they began to lack votes; some no longer do, and some come again later."""
-        self._last: dict[int, int] = {}  # the place in the queue where each item stands: its last one
-        self._passed: dict[Who, int] = {}  # before this place there is nothing for a person
+        self.line = WaitingLine()
+        """The items that lack votes."""
 
     @cached_property
-    def _line(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _by_group(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The items by group of asking, shape (items,), and where each group begins in them, shape (groups + 1,)."""
         asking = self._cells.asking
         if self._pool.reserve is not None:
@@ -246,19 +245,14 @@ class Ledger:
         if who in votes.held:
             del votes.held[who]
             del self.held[who][item]
-            self._look_back(who, item)
+            self.line.look_back(who, item)
 
     def _unsay(self, item: int, votes: Votes, who: Who) -> None:
         vote = votes.given.pop(who, None)
         if vote is not None:
             self.skips[who] -= vote.true < 0
             del self.answered[who][item]
-            self._look_back(who, item)
-
-    def _look_back(self, who: Who, item: int) -> None:
-        """Let a person have an item again that they had: it may stand before the place they have come to."""
-        if who in self._passed:
-            self._passed[who] = min(self._passed[who], self._last.get(item, len(self.queue)))
+            self.line.look_back(who, item)
 
     def _undecide(self, votes: Votes) -> None:
         if votes.decided is not None:
@@ -292,15 +286,10 @@ class Ledger:
             del self.disputed[item]
         if votes is not None:
             lacks = votes.lacks(overlap)
-            # The item has left its place in the queue: it is put at the end again.
+            # The item has left its place in the line: it is put at the end again.
             if lacks and (not votes.queued or event.kind == "expire"):
-                self.line_up([item])
+                self.line.append([item])
             votes.queued = lacks
-
-    def line_up(self, items: Sequence[int]) -> None:
-        """Put items that lack votes at the end of the queue."""
-        self._last.update((item, place) for place, item in enumerate(items, len(self.queue)))
-        self.queue.extend(items)
 
     def _place(self, item: int, *, taken: bool, true: int) -> None:
         """Move an item to where its votes put it: labelled (true ≥ 0), otherwise pending if taken, or free."""
@@ -354,27 +343,20 @@ class Ledger:
 
     def lacking(self, who: Who, most: int) -> list[int]:
         """Up to `most` items that lack votes and that this person has not seen, the oldest first."""
-        chosen: list[int] = []
-        first = None
-        for place in range(self._passed.get(who, 0), len(self.queue)):
-            item = self.queue[place]
-            votes = self.votes.get(item) if self._last[item] == place else None
+
+        def wanted(item: int) -> bool:
+            votes = self.votes.get(item)
             # What was withdrawn, and drawn since by a question whose items do not count here, is not queued here.
-            if votes is not None and votes.queued and votes.lacks(self._overlap) and not votes.seen_by(who):
-                first = place if first is None else first
-                chosen.append(item)
-                if len(chosen) == most:
-                    break
-        # Items before these lack votes again only at a later place, and are this person's again only by `_look_back`.
-        self._passed[who] = len(self.queue) if first is None else first
-        return chosen
+            return votes is not None and votes.queued and votes.lacks(self._overlap) and not votes.seen_by(who)
+
+        return self.line.first(who, most, wanted)
 
     def pick(self, group: int, rng: np.random.Generator, taken: AbstractSet[int]) -> int:
         """A free item of a group, uniformly at random, other than those just taken; the group must have one.
 
         Where items stay in a table it is the next in the queue of the group; RunsLow if none of it is left.
         """
-        order, starts = self._line
+        order, starts = self._by_group
         members = order[starts[group] : starts[group + 1]]
         if self._pool.reserve is not None:
             for item in members[~self.pending[members] & (self.true[members] < 0)].tolist():
@@ -392,7 +374,7 @@ class Ledger:
 
     def next_rows(self, most: int) -> list[int]:
         """Where items stay in a table: the first free item of each queue, then the second ones, up to `most` in all."""
-        order = self._line[0]
+        order = self._by_group[0]
         free = order[~self.pending[order] & (self.true[order] < 0)]
         return first_of_each(free, self._asking[free], most)
 

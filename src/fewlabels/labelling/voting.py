@@ -155,6 +155,8 @@ class Voting:
             votes = ledger.votes.get(item)
             if votes is None or votes.decided is not None or votes.asker is None or votes.held:
                 continue
+            if item in ledger.disputed:
+                continue  # it waits for the owner, and would leave their list if somebody else had it
             if not votes.seen_by(who) and who not in votes.handed and len(votes.given) < _MOST:
                 chosen.append(item)
         return chosen

@@ -105,7 +105,7 @@ def read_files(
         Understood("confidence", _by_model(guesses, "confidence", "none"), "--confidence"),
     ]
     named = {guessed.predicted for guessed in guesses.values()}
-    truth = next((one.truth for one in guesses.values() if one.truth and one.truth not in named), None)
+    truth = next((guessed.truth for guessed in guesses.values() if guessed.truth and guessed.truth not in named), None)
     answers = [
         _Column(source, own["id"], None if own["scores"] else own["predicted"]) for source, own, _ in asked.values()
     ]
