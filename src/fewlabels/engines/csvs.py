@@ -97,7 +97,7 @@ def _fault(name: str) -> InputError | None:
 
 
 def _wrong_row(name: str, rows: _csv._reader, lines: _Lines, start: Start) -> InputError | None:
-    """The first row with another number of fields than the header, or with another end."""
+    """The first row with more or fewer fields than the header, or with a different end."""
     columns, end, line, row = list[str](), "", 1, 0
     try:
         for fields in rows:
@@ -129,13 +129,13 @@ class _Lines:
     def __iter__(self) -> Iterator[str]:
         for line in self._stream:
             if not line.isascii():
-                line.encode()  # UnicodeEncodeError where a byte was no text
+                line.encode()  # UnicodeEncodeError where a byte was not UTF-8
             self.end = line[len(line.rstrip("\r\n")) :]
             yield line
 
 
 def _opened(name: str) -> IO[str]:
-    """A file as text, unpacked. Bytes that are no text stay in it, so that their line can be found."""
+    """A file as text, unpacked. Bytes that are not UTF-8 stay in it, so that their line can be found."""
     stream = cast("IO[bytes]", pa.input_stream(name, compression="detect"))
     return io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
 
