@@ -1,6 +1,6 @@
 """Do forecasts and plans come true? In worlds from the prior, and on real classifiers.
 
-python benchmarks/planning.py [--what prior,real,shown,plan,speed] [--data DIR] [--pools svhn,adult] [--runs 20]
+python benchmarks/planning.py [--what prior,real,shown,plan,speed,table] [--data DIR] [--pools svhn,adult] [--runs 20]
 
 prior: assessments in worlds from their own prior: how often the number of labels that it took lay in the 80 % range.
 real:  the same for real classifiers, with worlds from the assessment's own prior and from the learned one; and in how
@@ -9,6 +9,7 @@ shown: whole assessments of real classifiers, by class and of all items as one g
        the average that they show is --width wide.
 plan:  the recommended budget beside the number of labels by which 80 % of the runs on the real labels met the rule.
 speed: CPU seconds of one plan and one forecast, and how often the interval of the average held in the plan's worlds.
+table: plans of a table of 200,000 items, by 20 seeds, and of the same items in memory: how often that interval held.
 
 DIR has NPZ files of predictions with labels (only for real, shown and plan); the pool clothes is built in.
 """
@@ -16,14 +17,20 @@ DIR has NPZ files of predictions with labels (only for real, shown and plan); th
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
 
 import fewlabels as fl
+from fewlabels.engines import Columns
+from fewlabels.engines.opening import open_table
+from fewlabels.io.tables import read_table
 from fewlabels.outcomes import Outcomes
 from fewlabels.planning import forecast, plan
 from fewlabels.planning.budgets import first_game
@@ -247,6 +254,32 @@ def speed(sizes: list[int]) -> None:
                 print(f"speed    {groups:5,d} groups  {case.name}: {first}, {last}; {held}", flush=True)
 
 
+def tables(groups: int, runs: int) -> None:
+    """How often the interval of the average holds in the worlds of plans: of a table, and of its items in memory."""
+    budgets, seeds = [200, 500], 20
+    with tempfile.TemporaryDirectory() as folder:
+        file = f"{folder}/a.parquet"
+        rng = np.random.default_rng(0)
+        predicted, confidence = rng.integers(groups, size=200_000), 1 - 0.9 * rng.random(200_000) ** 2
+        ids = np.arange(200_000)
+        parquet.write_table(pa.table({"id": ids, "predicted": predicted, "confidence": confidence}), file)
+        for name in (f"{folder}/*.parquet", file):
+            held = []
+            for seed in range(seeds):
+                if name == file:
+                    pool = fl.read_pool(name)
+                else:
+                    with open_table(name) as table:  # as the command does, without items of the table
+                        columns = Columns("id", "predicted", "confidence")
+                        pool = read_table(table, columns, seed=seed, to_ask=False)
+                held.append(plan(pool, budgets=budgets, runs=runs, seed=seed).table["held"])
+            for labels, share in zip(budgets, np.mean(held, axis=0).tolist(), strict=True):
+                error = (share * (1 - share) / (seeds * runs)) ** 0.5
+                where = "memory" if name == file else "table "
+                worlds = f"{100 * share:.1f} ± {100 * error:.1f}% of {seeds * runs} worlds"
+                print(f"{where}   {groups:,} groups, {labels} labels: held in {worlds}", flush=True)
+
+
 def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -255,12 +288,16 @@ def main() -> None:
     parser.add_argument("--pools", default=",".join(POOLS))
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--width", type=float, default=0.06, help="with --what shown")
-    parser.add_argument("--groups", type=int, nargs="+", default=[10, 100, 1_000], help="with --what speed")
+    parser.add_argument(
+        "--groups", type=int, nargs="+", default=[10, 100, 1_000], help="with --what speed; with table the last"
+    )
     args = parser.parse_args()
     if "prior" in args.what:
         prior_worlds(args.runs)
     if "speed" in args.what:
         speed(args.groups)
+    if "table" in args.what:
+        tables(args.groups[-1], args.runs)
     for name in args.pools.split(",") if {"real", "plan", "shown"} & {*args.what.split(",")} else ():
         if args.data is None and name != "clothes":
             raise SystemExit("name the folder with the NPZ files by --data.")

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fewlabels.engines import csvs
 from fewlabels.engines.dialects import literal, table_name, with_bound
 from fewlabels.engines.files import find_files, is_remote, may_be_listed
 from fewlabels.engines.table import RemoteTable, Step
@@ -46,6 +47,7 @@ class DuckDBTable(RemoteTable):
 
     dialect = "duckdb"
     most_bound = 10_000
+    _texts_in: Sequence[str] = ()  # files on this machine whose rows are lines of text
 
     def __init__(
         self,
@@ -62,11 +64,14 @@ class DuckDBTable(RemoteTable):
         if address is not None:
             self.name = address
             with self._plain_errors():
-                found = find_files(address, self._matching)
-                names = list(files) or (self._matching(found.pattern) if found.pattern else [])
-            if found.pattern and may_be_listed(names):
-                found, self._files = found.listed(names), names
-            self.source, self.untyped, self.left_out = found.source, found.untyped, found.left_out
+                read = find_files(address, self._matching)
+                names = list(files) or (self._matching(read.pattern) if read.pattern else [])
+            if read.pattern and may_be_listed(names):
+                read, self._files = read.listed(names), names
+            if read.untyped:
+                self._texts_in = [] if is_remote(address) else names or [address]
+                read = read.read_with(csvs.options_for(self._texts_in))
+            self.source, self.untyped, self.left_out = read.source, read.untyped, read.left_out
         elif connection is not None and table is not None:
             self.name = f"the table {table}"
             self.source = table_name(table)
@@ -161,6 +166,10 @@ class DuckDBTable(RemoteTable):
             )
         if isinstance(error, duckdb.HTTPException | duckdb.ConnectionException | duckdb.OutOfMemoryException):
             return StoreError(f"{self.name}: {sentence_of(error)} Try again.")
+        if isinstance(error, duckdb.InvalidInputException):
+            suspects = sorted(self._texts_in, key=lambda name: name not in str(error))
+            if fault := csvs.fault_in(suspects):
+                return fault
         return InputError(f"{self.name} cannot be read: {sentence_of(error)}")
 
 

@@ -53,6 +53,14 @@ class Files:
         """
         return replace(self, source=self.reader.format(f"[{', '.join(map(literal, names))}]"))
 
+    def read_with(self, options: str) -> Files:
+        """These files, read with further options.
+
+        >>> find_files("a.csv", lambda pattern: []).read_with("delim = ';'").source
+        "read_csv('a.csv', all_varchar = true, union_by_name = true, delim = ';')"
+        """
+        return replace(self, source=f"{self.source.removesuffix(')')}, {options})")
+
 
 def is_remote(address: str) -> bool:
     """Whether an address is in an object store or on a web server.

@@ -14,7 +14,8 @@ from typing import IO, TYPE_CHECKING, BinaryIO, cast
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from fewlabels.errors import InputError, Place, quoted
+from fewlabels.engines.csvs import SEPARATOR, delimiter_of, ragged
+from fewlabels.errors import InputError, Place
 from fewlabels.io.columns import NotANumber, not_a_number
 from fewlabels.io.columns import numbers as as_numbers
 from fewlabels.io.limits import LIMITS, Counter
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from fewlabels.io.limits import Limits
 
-_TOLD = re.compile("(?i)sep=(?P<gap>[,;\t|])")
 _COMMA = re.compile(r"[+-]?(?:0,[0-9]+|[0-9]+,(?:[0-9]{1,2}|[0-9]{4,}))")
 _SIGNED = re.compile(r"\s*[+-]?[0-9]+(?:[.,][0-9]+)?\s*%\s*")
 _POINT = re.compile(r"[+-]?[0-9]+\.[0-9]+")
@@ -102,7 +102,7 @@ class _CsvFile:
             check_encoding(self.path, self.name, self.within)
             for row, (line, fields) in enumerate(self.records(), 1):
                 if len(fields) != len(self.columns):
-                    return self._ragged(Place(self.name, (row,), (line,)), fields)
+                    return ragged(self.columns, len(fields), self.delimiter, Place(self.name, (row,), (line,)))
                 for place, name in places:
                     wrong = not_a_number(fields[place], self.comma, name in self.percent)
                     if wrong and first is None:
@@ -118,17 +118,6 @@ class _CsvFile:
             pass  # then Arrow's own message must do
         return InputError(f"{self.name} cannot be read as CSV: {error}. Look for a quote that is never closed.")
 
-    def _ragged(self, at: Place, fields: list[str]) -> InputError:
-        where = (
-            f"column {quoted(self.columns[len(fields)])} and after" if len(fields) < len(self.columns) else "the end"
-        )
-        what = "missing" if len(fields) < len(self.columns) else "too many"
-        return InputError(
-            f"{len(fields):,} fields, but the header has {len(self.columns):,} columns; {what} at {where}. "
-            f"Correct the row; a text that contains {self.delimiter!r} must be in double quotes.",
-            at=at,
-        )
-
 
 def open_csv(path: Path, name: str, within: Limits) -> Source:
     """Open a CSV or TSV file, plain or gzipped. The delimiter is whichever of , ; tab and | the header has most of."""
@@ -137,8 +126,8 @@ def open_csv(path: Path, name: str, within: Limits) -> Source:
         with _text(path, name, within) as stream:
             first = next((line for line in stream if line.strip()), "")
             stream.seek(0)
-            named = _TOLD.fullmatch(first.strip())  # Excel's own first line that names the delimiter
-            delimiter = named["gap"] if named else _delimiter(first, path)
+            named = SEPARATOR.fullmatch(first.strip())
+            delimiter = named["gap"] if named else delimiter_of(first, path.name)
             rows = csv.reader(stream, delimiter=delimiter)
             names = next((fields for fields in rows if fields and not (named and rows.line_num == 1)), [])
             header, empty = rows.line_num, not any(line.strip() for line in stream)
@@ -243,9 +232,3 @@ def _binary(path: Path, name: str, within: Limits) -> BinaryIO:
 
 def _text(path: Path, name: str, within: Limits) -> io.TextIOWrapper:
     return io.TextIOWrapper(_binary(path, name, within), encoding="utf-8-sig", newline="")
-
-
-def _delimiter(header: str, path: Path) -> str:
-    unquoted = "".join(header.split('"')[::2])
-    preferred = "\t,;|" if ".tsv" in path.suffixes else ",;\t|"
-    return max(preferred, key=unquoted.count)

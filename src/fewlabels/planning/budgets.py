@@ -367,4 +367,4 @@ def _advice(game: Game, goal: Stop, budgets: Sequence[int], courses: Sequence[_C
         every = far == game.open and game.spec.target == "population"
         return None, never(len(stopped) / len(courses), far, goal, game.spec.task, all_items=every), every
     recommended = min(max(rounded(when, up=True), 1), game.open)
-    return recommended, recommendation(recommended, ENOUGH, honesty, goal, game.spec.task), False
+    return recommended, recommendation(recommended, ENOUGH, honesty, len(stopped), goal, game.spec.task), False

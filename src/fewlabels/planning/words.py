@@ -109,17 +109,20 @@ def _worlds(share: float) -> str:
     return f"{which} of the simulated worlds"
 
 
-def recommendation(labels: int, enough: float, honesty: float, stop: Stop, task: Task | None = None) -> str:
-    """The budget that is recommended, and how far the rule can be trusted.
+def recommendation(
+    labels: int, enough: float, honesty: float, stopped: int, stop: Stop, task: Task | None = None
+) -> str:
+    """The budget that is recommended, and how far the rule can be trusted, as so many worlds that stopped by it show.
 
     >>> from fewlabels.stopping import Stop
-    >>> recommendation(320, 0.8, 0.97, Stop(probability=0.95))
+    >>> recommendation(320, 0.8, 0.97, 48, Stop(probability=0.95))
     'Recommended: 320 labels. In 80% of the simulated worlds the answer is right with probability 95% by then, and
-     where asking stopped by this rule it was in fact right in 97%.'
+     where asking stopped by this rule it was in fact right in 97% of 48 worlds.'
     """
     return (
         f"Recommended: {labels:,} labels. In {_worlds(enough)} {aim(stop, task)} by then, "
-        f"and where asking stopped by this rule {_fact(stop)} in {percent(honesty)}."
+        f"and where asking stopped by this rule {_fact(stop)} in {percent(honesty)} of "
+        f"{counted(stopped, 'world')}."
     )
 
 
