@@ -101,21 +101,23 @@ class Partition:
     def position(self, name: str) -> int:
         """The position of a group by its name; an unknown name is an InputError.
 
-        The × of crossed groups and the – of bins, which few keyboards have, can be typed as x and -, and letter case
-        does not matter where it is clear.
+        The × of crossed groups and the – of bins, which few keyboards have, can be typed as x and -. Letter case and
+        the order of what was crossed do not matter where it is clear.
 
         >>> import fewlabels as fl
         >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", "m"]})
-        >>> fl.cross(fl.by_column(pool, "sex"), fl.by_predicted(pool)).position("m x A")
-        1
+        >>> crossed = fl.cross(fl.by_column(pool, "sex"), fl.by_predicted(pool))
+        >>> crossed.position("m x A"), crossed.position("a x m")
+        (1, 1)
         """
         typed = name.replace(" x ", " × ")
         for spelling in (name, typed):
             if spelling in self.names:
                 return self.names.index(spelling)
-        alike = [place for place, known in enumerate(self.names) if _typed(known) == _typed(typed)]
-        if len(alike) == 1:
-            return alike[0]
+        for plain in (_typed, _parts):
+            alike = [place for place, known in enumerate(self.names) if plain(known) == plain(typed)]
+            if len(alike) == 1:
+                return alike[0]
         near = difflib.get_close_matches(typed, self.names, 1)
         hint = f"Did you mean {near[0]!r}? " if near else ""
         some = ", ".join(repr(n) for n in self.names[:8]) + (", ..." if len(self) > 8 else "")
@@ -394,6 +396,11 @@ def _bins_of(recipe: Mapping[str, Any]) -> Bins | None:
 def _typed(name: str) -> str:
     """A name as keyboards have it, whatever its case."""
     return name.replace("–", "-").casefold()
+
+
+def _parts(name: str) -> list[str]:
+    """What a crossed group is made of, in any order."""
+    return sorted(_typed(name).split(" × "))
 
 
 def _bin_names(edges: NDArray[np.float64]) -> tuple[str, ...]:

@@ -374,3 +374,20 @@ def test_the_report_about_a_judge_speaks_of_the_judge() -> None:
     assert audit.check("prevalence >= 0.95", overall=True).words.startswith("Fail: all items together do not have a ")
     with pytest.raises(SpecError, match=r"'prevalence' needs a class, as in prevalence:c\."):
         metric_from("prevalence", fl.read_pool({"predicted": ["a", "b", "c"]}))
+
+
+def test_the_table_of_a_clear_gap_is_not_folded() -> None:
+    rng = np.random.default_rng(4)
+    positive, sex = rng.random(1200) < 0.5, np.where(np.arange(1200) % 2, "m", "f")
+    # It misses women who are positive, and takes men who are not for positive: it is as often right for both.
+    flipped = rng.random(1200) < 0.4
+    said = np.where(np.where(sex == "f", positive & flipped, ~positive & flipped), ~positive, positive)
+    data = {"predicted": np.where(said, "yes", "no").tolist(), "sex": sex.tolist()}
+    people = fl.read_pool(data | {"id": [f"i{i}" for i in range(1200)]})
+    audit = fl.create(None, "loans", people, "column:sex")
+    audit.tell({f"i{i}": "yes" if positive[i] else "no" for i in range(400)}, adopt=True)
+    made = read(audit, draws=1_000, foresee=False).html()
+    folded = {name: not is_open for is_open, name in re.findall(r"<details( open)?>\n<summary><b>([\w ]+)</b>", made)}
+    assert folded["Accuracy"] is False  # what was asked
+    assert folded["True positive rate"] is False  # what was found
+    assert folded["Selection rate"] is True  # it is counted: the first paragraphs say it

@@ -71,6 +71,22 @@ def test_the_pace_is_that_of_the_last_quarter_of_an_hour() -> None:
     assert begun.over_time(now).finding() == "2 answers in less than a minute"
 
 
+def test_a_file_of_answers_is_nobody_at_work() -> None:
+    file = [(3.0, "ann", "label", f"i{i}") for i in range(60)]
+    now = NOW.timestamp()
+    pace = paced(file)
+    assert pace.present(now) == set()
+    assert pace.per_hour(now, "ann") == pace.per_hour(now) == 0  # and not 1,200
+    people = Table({"annotator": ["ann"], "labels": [60], "decided": [0], "skips": [0], "held": [0], "last": [NOW]})
+    page = work(pace, people, None, (), NOW)
+    assert page.here == ()
+    assert page.chart == ""  # a block from its left end to its right would show nothing
+    both = paced([*file, (2.5, "ann", "label", "x"), (0.4, "ann", "label", "y")])
+    assert both.present(now) == {"ann"}
+    assert both.per_hour(now) == 48  # two in two and a half minutes
+    assert "<svg" in work(both, people, None, (), NOW).chart
+
+
 def test_a_correction_is_one_answer_and_one_that_was_taken_back_is_none() -> None:
     rows = [
         (50, "ann", "request", "a"), (50, "ann", "label", "a"), (40, "ann", "label", "a"), (30, "bob", "label", "a"),
@@ -171,7 +187,8 @@ def test_the_parts_of_the_page() -> None:
         assert 'href="/people"' in empty.text
         assert "<svg" not in client.get("/part/live/audit", headers=head).text
         audit = site.audit()
-        audit.tell(dict.fromkeys(audit.ask(8, annotator="ann").ids, "class 1"), annotator="ann")
+        for item in audit.ask(8, annotator="ann").ids:  # one after another, as a person at work does
+            audit.tell({item: "class 1"}, annotator="ann")
         live, work_part = (client.get(f"/part/{part}/audit", headers=head) for part in ("live", "work"))
         assert "8 labels of 20" in words(live)
         assert "Labelling now: ann" in words(work_part)

@@ -163,6 +163,7 @@ def test_verdicts_of_a_judge_as_on_the_command_line(tmp_path: Path, uploads: Pat
         here = upload(client, table(VERDICTS))
         assert here.status_code == 200
         assert re.search(r'value="verdict" selected', here.text)  # there is no other answer in the file
+        assert "true classes that the classifier never predicts" not in here.text  # a judge passes or fails
         assert re.findall(r'name="content" value="(\w+)" checked', here.text) == ["question", "answer"]
         path = here.url.path
         assert submit(client, path, do="next", verdict="verdict", evidence=["b"]).url.path == f"{path}/question"

@@ -22,12 +22,13 @@ Examples:
   fewlabels classes audit.db --json > classes.json
 """
 _SORTS = ("class", "n", "precision", "recall", "f1")
+_SORT = "Smallest first.  [default: the order of the classes; f1 if not all are shown]"
 _SCREEN = 40
 
 
 @click.command(help=_HELP, short_help="Precision, recall and F1 of every class, with intervals.")
 @assessment_arguments
-@click.option("--sort", type=click.Choice(_SORTS), help="Smallest first.  [default: the order of the classes]")
+@click.option("--sort", type=click.Choice(_SORTS), help=_SORT)
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the first N classes.")
 @click.option("--model", metavar="NAME", help="A model of the pool other than the question's.")
 @level_option
@@ -44,6 +45,9 @@ def classes(
     audit = open_assessment(address, name)
     with progress(f"reading {len(audit.pool.choices):,} classes"):
         report = audit.classes(level=level, model=model)
+    most = top or (_SCREEN if sys.stdout.isatty() and not as_json else None)
+    if sort is None and most and most < len(report.classes):
+        sort = "f1"  # the rows that are left out should matter least
     table = report.classes if sort is None else report.classes.sorted(sort)
     report = replace(report, classes=table if top is None else table.head(top))
     if as_json:
@@ -54,6 +58,6 @@ def classes(
     for line in report.words or [few if any(report.classes["labelled"]) else none]:
         say(line)
     say("")
-    emit(readable_classes(report.classes), as_json=False, most=_SCREEN if sys.stdout.isatty() and not top else None)
+    emit(readable_classes(report.classes), as_json=False, most=most)
     click.echo()
     emit(readable_averages(report.averages), as_json=False)

@@ -42,6 +42,7 @@ Examples:
   fewlabels show audit.db --json > estimates.json
 """
 _SORTS = ("group", "n", "labelled", "mean", "low", "high", "width")
+_DEFAULT = "  [default: by group; the worst first if not all are shown]"
 _SCREEN = 40  # rows on a terminal; all go into a pipe or file
 
 
@@ -52,7 +53,7 @@ _SCREEN = 40  # rows on a terminal; all go into a pipe or file
 @click.option("--model", metavar="NAME", help="A model of the pool other than the question's.")
 @click.option("--judges", is_flag=True, help="How well each judge agrees with people, overall and by group.")
 @click.option("--annotators", is_flag=True, help="Who labelled: how often each is right, or how far people agree.")
-@click.option("--sort", metavar="COLUMN", help=f"{', '.join(_SORTS)}; with - in front, largest first.")
+@click.option("--sort", metavar="COLUMN", help=f"{', '.join(_SORTS)}; with - in front, largest first.{_DEFAULT}")
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Show only the first N groups.")
 @level_option
 @click.option("--guarantee", type=click.Choice(["anytime"]), help="Intervals that hold however often you look.")
@@ -99,6 +100,7 @@ def show(
     # A headline goes by the posterior's intervals, so that it has no place above others.
     short = not as_json and (sys.stdout.isatty() or is_too_large(measured, by, pool))
     most = top or (_SCREEN if short else None)
+    sort = sort or _worst_first(audit, measured, is_cut=len(by) > (most or len(by)))
     with progress(f"reading {counted(len(by), 'group')}"):
         finding = find(audit, level) if own and guarantee is None else None
         if measured.vector and most and sort is None:
@@ -130,6 +132,13 @@ def show(
             say(f"\n{ahead.advised('begin with --target pool')}")
     if as_json:
         emit_json({**known, "rows": list(table.rows()), "settings": dict(table.settings)})
+
+
+def _worst_first(audit: Assessment, metric: Metric, *, is_cut: bool) -> str | None:
+    """How rows are sorted if not all are shown, so that those left out matter least; None: as they are."""
+    if not is_cut or metric.vector or audit.spec.task.sought is not None:
+        return None
+    return "-mean" if metric.high_is_bad else "mean"
 
 
 def _title(

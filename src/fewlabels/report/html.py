@@ -92,7 +92,7 @@ def html(report: Report) -> str:
         classes=None if report.classes is None else readable_classes(report.classes.classes),
         averages=None if report.classes is None else readable_averages(report.classes.averages),
         fairness={} if report.fairness is None else readable_fairness(report.fairness.groups),
-        opened=_MEASURE.get(cli_name(type(report.task.metric)), "true positive rate"),
+        opened=_opened(report),
         settings=settings(report),
         **_drawings(report),
         judges=in_words(report.judges),
@@ -112,6 +112,13 @@ def html(report: Report) -> str:
             ]
         ),
     )
+
+
+def _opened(report: Report) -> set[str]:
+    """The tables of fairness that are not folded: the question's own, and those whose largest gap is clear."""
+    own = _MEASURE.get(cli_name(type(report.task.metric)), "true positive rate")
+    gaps = [] if report.fairness is None else list(report.fairness.gaps.rows())
+    return {own} | {gap["measure"] for gap in gaps if gap["low"] is not None and gap["low"] > 0}
 
 
 def _drawings(report: Report) -> dict[str, Any]:

@@ -187,7 +187,7 @@ def _columns_page(request: Request, service: Service, owner: Any, draft: Draft) 
         "notes": notes, "doubts": doubts, "seen": seen, "columns": offered, "labels": labels,
         "classes": _classes(pool), "sample": draft.sample, "all": len(draft.names), "several": len(draft.sources) > 1,
         "plain_names": [name for name in offered if "," not in name],
-        "unnamed": pool is not None and pool.score_sums is None,
+        "unnamed": pool is not None and pool.score_sums is None and not typed.get("verdict"),
     }  # fmt: skip
     return page(request, "new_columns.html", owner, status=status, here="new", **view)
 

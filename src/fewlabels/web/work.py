@@ -48,6 +48,7 @@ class Pace:
         self._all: list[tuple[float, int]] = []
         self._of: dict[str, array[float]] = {}
         self._seen: dict[str, float] = {}
+        self._at_once: set[tuple[str, float]] = set()  # who gave several answers in one instant: those of a file
 
     def catch_up(self, audit: Assessment) -> None:
         """Read what others have written."""
@@ -64,7 +65,10 @@ class Pace:
             if answer not in self._standing:  # a correction is no further answer
                 self._standing.add(answer)
                 self._all.append((at, 1))
-            self._of.setdefault(who, array("d")).append(at)
+            times = self._of.setdefault(who, array("d"))
+            if times and times[-1] == at:
+                self._at_once.add((who, at))
+            times.append(at)
         elif row["kind"] == "retract" and answer in self._standing:
             self._standing.remove(answer)
             self._all.append((at, -1))
@@ -85,17 +89,22 @@ class Pace:
         if not here or (who is not None and who not in here):
             return 0
         with self._lock:
-            kept = [self._of[who]] if who in self._of else list(self._of.values()) if who is None else []
-            recent = [at for times in kept for at in times[bisect_left(times, now - _WINDOW) :]]
+            kept = self._of if who is None else {who: self._of[who]} if who in self._of else {}
+            recent = [
+                at
+                for one, times in kept.items()
+                for at in times[bisect_left(times, now - _WINDOW) :]
+                if (one, at) not in self._at_once
+            ]
         if not recent:
             return 0
         # Somebody who began five minutes ago is measured by these five minutes.
         return round(len(recent) * 3600 / (now - min(recent))) if now - min(recent) >= _BEGUN else None
 
     def present(self, now: float) -> set[str]:
-        """Who did something in the last minutes."""
+        """Who did something in the last minutes, other than handing in a file of answers."""
         with self._lock:
-            return {who for who, at in self._seen.items() if now - at < _PRESENT}
+            return {who for who, at in self._seen.items() if now - at < _PRESENT and (who, at) not in self._at_once}
 
     def seen(self, who: str) -> float | None:
         """When somebody did something the last time."""
@@ -260,7 +269,8 @@ def work(
         for row in people.rows()
     ]  # fmt: skip
     members.sort(key=lambda member: (not member.here, -member.labels))
-    drawn = svg(chart, _WIDE) if chart.points else ""
+    # What came at one instant has no course.
+    drawn = svg(chart, _WIDE) if len({at for at, _ in chart.points}) > 1 else ""
     names = tuple(member.name for member in members if member.here)
     title, caption = chart.finding(), chart.caption()
     return Work(title, drawn, caption, tuple(members), names, right, agreement, tuple(events), tuple(others))
