@@ -25,6 +25,8 @@ ALL = "all items"
 """The name of the whole pool in a table that also has groups."""
 TIE = 1e-9
 """Shares that differ by less are equal: all models with the highest share are best."""
+SURE = 0.95
+"""An answer that is less probable is called probable, and is not called settled: this is the goal if none is set."""
 
 
 @dataclass(frozen=True)
