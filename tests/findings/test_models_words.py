@@ -8,6 +8,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.findings.finding import find
+from fewlabels.report import read
 from fewlabels.table import Table
 from fewlabels.tasks.base import Answer
 from fewlabels.tasks.best_words import headline, next_steps
@@ -140,3 +141,38 @@ def test_the_best_guess_of_every_group_is_named() -> None:
         "The best model of each group: en: m1 (90%). In these groups it is not clear yet; the best guesses are "
         "de: m1 (50%). All of this is right with a probability of 46%."
     )
+
+
+def test_how_labels_of_a_comparison_were_chosen_and_nothing_of_that_without_any() -> None:
+    models = {"a": wrong(0, 20), "b": wrong(20, 40)}
+    pair = fl.CompareModels(fl.Accuracy(), "a", "b")
+    chosen = read(asked(pair, "pool", **models), foresee=False, draws=200).chosen
+    assert chosen[0].startswith("Items were taken at random from those on which a and b differ: ")
+    assert (
+        read(asked(BEST, "pool", **models), foresee=False, draws=200)
+        .chosen[0]
+        .startswith("Each label was drawn by lot")
+    )
+    pool = fl.read_pool({name: {"id": NAMES, "predicted": said} for name, said in models.items()})
+    assert read(fl.create(None, "new", pool, task=pair)).chosen == ("No item has a label yet.",)
+
+
+def test_the_better_model_of_a_comparison_comes_first() -> None:
+    pair = fl.CompareModels(fl.Accuracy(), "bad", "good")
+    found = find(asked(pair, "pool", bad=wrong(0, 30), good=wrong(30, 35)), draws=200)
+    assert [row.group for row in found.groups] == ["good", "bad"]
+
+
+@pytest.mark.parametrize("pair", [None, ("a", "twin")])
+def test_models_that_never_differ_are_refused_before_the_first_label_and_by_a_plan(
+    pair: tuple[str, str] | None,
+) -> None:
+    """A plan called it "a pool without items"; two of three that never differ could be compared, without an end."""
+    models = {"a": wrong(0, 20), "twin": wrong(0, 20)} | ({} if pair is None else {"c": wrong(5, 9)})
+    pool = fl.read_pool({name: {"id": NAMES, "predicted": said} for name, said in models.items()})
+    task = BEST if pair is None else fl.CompareModels(fl.Accuracy(), *pair)
+    which = "all models give the same answer" if pair is None else "the two models give the same answer"
+    with pytest.raises(fl.FewlabelsError, match=which):
+        fl.create(None, "which", pool, task=task)
+    with pytest.raises(fl.FewlabelsError, match=which):
+        fl.plan(pool, task=task, budgets=[20])

@@ -21,7 +21,8 @@ _PLACES = ("chance", "rank", "rank_low", "rank_high", "reaches", "verdict")
 def group_rows(reading: Reading) -> tuple[GroupRow, ...]:
     """List the groups whose number is known, then those with too few labels, then the rest.
 
-    Each of these parts is in the order of the answer if the task looks for groups, and otherwise worst first.
+    Each of these parts is in the order of the answer if the task looks for groups; otherwise the worst group is first,
+    or the best model.
     """
     task, ranked = reading.audit.spec.task, reading.ranked
     position = {name: i for i, name in enumerate(ranked)}
@@ -35,7 +36,8 @@ def group_rows(reading: Reading) -> tuple[GroupRow, ...]:
         if reading.shown is not None:
             places |= {**asdict(reading.shown[name]), "hit": task.metric.hit}
         rows.append(GroupRow(**row, evidence=evidence, note=note, right=right, prior=prior, backed=backed, **places))
-    sign = -1 if task.metric.high_is_bad else 1
+    # Of models, the best comes first: one of them is to be chosen.
+    sign = -1 if task.metric.high_is_bad or task.of_models else 1
     return tuple(
         sorted(
             rows,
