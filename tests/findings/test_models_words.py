@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from fewlabels.table import Table
 from fewlabels.tasks.base import Answer
 from fewlabels.tasks.best_words import headline, next_steps
 from fewlabels.tasks.grounds import Ahead, Grounds, Overall
+from fewlabels.web.views import dashboard
 
 if TYPE_CHECKING:
     from fewlabels.belief import Target
@@ -176,3 +178,16 @@ def test_models_that_never_differ_are_refused_before_the_first_label_and_by_a_pl
         fl.create(None, "which", pool, task=task)
     with pytest.raises(fl.FewlabelsError, match=which):
         fl.plan(pool, task=task, budgets=[20])
+
+
+def test_how_far_models_are_behind_is_in_report_and_dashboard() -> None:
+    """How often each is right is a rough guess; the differences and chances, which are known, were left to the plot."""
+    audit = asked(BEST, "pool", good=wrong(30, 35), bad=wrong(0, 30))
+    report = read(audit, foresee=False, draws=200)
+    assert "| chance | behind the first |" in report.markdown()
+    assert re.search(r"\| bad \| .* \| under 1% \| 12.5 points \(\+?12.5 to \+?12.5\) \|", report.markdown())
+    assert ">behind the first<" in re.sub(r"<[^>]*>(?=behind the first)", ">", report.html())
+    table = {column.title: column.cells for column in dashboard(audit).groups}
+    assert table["Model"] == ("good", "bad")
+    assert table["Chance"] == ("over 99%", "under 1%")
+    assert table["Behind"] == ("0.0 points", "12.5 points")

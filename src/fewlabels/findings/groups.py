@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from fewlabels.findings.evidence import NOTES, beside, judge
 from fewlabels.tasks.backing import is_backed
 from fewlabels.tasks.grounds import GroupRow
-from fewlabels.wording import NONE
+from fewlabels.wording import NONE, Style
 
 if TYPE_CHECKING:
     from fewlabels.findings.reading import Reading
     from fewlabels.tasks.grounds import Evidence
 
 _ORDER: dict[Evidence, int] = {"few": 1, "undefined": 2, "unasked": 3, "empty": 4}
-_PLACES = ("chance", "rank", "rank_low", "rank_high", "reaches", "verdict")
+_PLACES = ("chance", "rank", "rank_low", "rank_high", "reaches", "verdict", "behind", "behind_low", "behind_high")
 
 
 def group_rows(reading: Reading) -> tuple[GroupRow, ...]:
@@ -44,6 +44,20 @@ def group_rows(reading: Reading) -> tuple[GroupRow, ...]:
             key=lambda row: (_ORDER.get(row.evidence, 0), position.get(row.group, len(rows)), sign * (row.mean or 0)),
         )
     )
+
+
+def behind(row: GroupRow) -> str:
+    """Return how far a model is behind the one that is named; a dash for that one.
+
+    >>> behind(GroupRow("new", 90, 20, 0.6, 0.4, 0.8, "enough", behind=0.03, behind_low=-0.02, behind_high=0.08))
+    '3 points (−2 to +8)'
+    """
+    if row.behind is None or row.behind_low is None or row.behind_high is None:
+        return NONE
+    if not any((row.behind, row.behind_low, row.behind_high)):
+        return NONE
+    text = Style(share=True).moved(row.behind, row.behind_low, row.behind_high).removeprefix("+")
+    return text if "−" in text else text.replace("+", "")
 
 
 def place(row: GroupRow, groups: int) -> str:

@@ -204,6 +204,8 @@ def glossary(audit: Assessment, level: float, *, guaranteed: bool = False) -> di
         meanings |= _VERDICT
     if audit.spec.task.of_models:
         meanings["chance"] = "The probability that no other model is right more often, judging by the labels so far."
+        if audit.spec.task.sought is not None:
+            meanings["behind the first"] = "How much less often a model is right than the best guess, with its range."
     elif audit.spec.task.sought is not None:
         meanings["chance"] = (
             f"The probability that the {noun} is one of those looked for, judging by the labels so far."
