@@ -9,7 +9,7 @@ import numpy as np
 
 from fewlabels.assessment import Assessment
 from fewlabels.checks import of_kind
-from fewlabels.errors import Argument, InputError, PoolChangedError, StoreError
+from fewlabels.errors import InputError, PoolChangedError, StoreError
 from fewlabels.io.labels import checked, labelled_rows
 from fewlabels.labelling.journal import Journal
 from fewlabels.labelling.subject import Subject
@@ -23,6 +23,7 @@ from fewlabels.spec import Spec, check_saved
 from fewlabels.stopping import Stop
 from fewlabels.store import Store, check_new_name
 from fewlabels.tasks import Estimate, Task
+from fewlabels.tasks.models import check_contest
 from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
@@ -146,13 +147,7 @@ def create(
     if made.names != groups.names or not np.array_equal(made.group, groups.group):
         raise InputError("the groups belong to another pool: this pool gives other groups. Make them from this pool.")
     cells = spec.cells(own, groups)
-    if task.of_models and (own.answers == own.answers[:, :1]).all():
-        raise InputError(
-            "all models give the same answer to every item, so none is better than another. Compare other models, or "
-            "ask how good one of them is, with ",
-            Argument("model"),
-            ".",
-        )
+    check_contest(task, cells)
     if policy is None and not task.of_models:
         spec = replace(spec, strips=0 if spec.stop.guarantee else default_strips(task, prior, cells))
         asking = spec.cells(own, spec.asking(own, groups))

@@ -283,3 +283,21 @@ def test_models_that_give_the_same_answers_are_mentioned(tmp_path, monkeypatch):
     assert "'old', 'copy' give the same answer to every item" in told
     run("tell", "audit.db", *[f"{item}=y" for item in fl.load("audit.db", "old-copy-new").ask(1).ids])
     assert "Based on 1 label, which counts for every model." in run("answer", "audit.db").output
+
+
+def test_the_best_guess_of_every_group_is_on_the_screen(tmp_path, monkeypatch):
+    """Of 3 groups of 10 models only the first 20 rows were shown, so the last group had no winner."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    said = rng.integers(0, 3, (120, 10))
+    names = [f"m{h}" for h in range(10)]
+    rows = [(f"i{k}", ("de", "en", "fr")[k % 3], *("xyz"[c] for c in row)) for k, row in enumerate(said)]
+    write(tmp_path / "wide.csv", ["id", "language", *names], rows)
+    run("new", "audit.db", "wide.csv", "--best", "--groups", "column:language")
+    run("tell", "audit.db", *[f"{item}=x" for item in fl.load("audit.db").ask(12).ids])
+    told = run("answer", "audit.db").output
+    for group in ("de", "en", "fr"):
+        assert sum(line.startswith(f"{group}: m") for line in told.splitlines()) >= 1
+    assert "more models; --top 30 shows them." in told
+    assert "\nmodel " in told
+    assert sum(line.startswith("fr: m") for line in run("answer", "audit.db", "--top", "30").output.splitlines()) == 10

@@ -256,7 +256,7 @@ def test_models_that_gave_the_same_answers_are_called_so():
     rows[1] |= {"behind": 0.0, "behind_low": 0.0, "behind_high": 0.0, "as_good": True}
     table = Table({name: [row[name] for row in rows] for name in rows[0]})
     same = replace(grounds, read_answer=lambda: Answer("", 0.97, table, (rows[0]["group"],)))
-    assert audit.spec.task.headline(same).endswith("old is as good: it gave the same answers.")
+    assert audit.spec.task.headline(same) == "new and old are equally good: they gave the same answers."
 
 
 def test_half_of_the_probability_of_two_is_no_best_model_and_a_likelier_rival_is_named():

@@ -85,8 +85,10 @@ def answer(
     for sentence in (finding.basis, finding.task.legend()):
         if sentence:
             say(sentence)
-    table = readable(finding.answer_table, finding.task)
-    _emit(table, top, max(_SCREEN, len(finding.answer.groups)))
+    noun = "model" if finding.task.of_models else "group"
+    shown_rows = _of_every_group(finding) if top is None else finding.answer_table
+    table = readable(shown_rows, finding.task, noun=noun)
+    _emit(table, top, max(_SCREEN, len(finding.answer.groups)), of=len(finding.answer_table), noun=noun)
     for doubt in finding.doubts:
         say(doubt)
 
@@ -160,10 +162,26 @@ def _json(finding: Finding, top: int | None) -> dict[str, object]:
     }
 
 
-def _emit(table: Table, top: int | None, most: int = _SCREEN) -> None:
-    """Print the first rows of a table, and how to see the others if nobody said how many."""
+def _of_every_group(finding: Finding) -> Table:
+    """The rows of the answer; of many models in several groups only those that may be the best.
+
+    So no group is left out. If even these are more than a screen, it is the model that is named for each group.
+    """
+    table, named = finding.answer_table, set(finding.answer.groups)
+    if not finding.task.of_models or len(named) < 2 or len(table) <= _SCREEN:
+        return table
+    rows = list(table.rows())
+    possible = [i for i, row in enumerate(rows) if row["group"] in named or row["as_good"]]
+    first = [i for i, row in enumerate(rows) if row["group"] in named]
+    return table.take(possible if len(possible) <= _SCREEN else first)
+
+
+def _emit(table: Table, top: int | None, most: int = _SCREEN, *, of: int | None = None, noun: str = "group") -> None:
+    """Print the first rows of a table, of so many, and how to see the others if nobody said how many."""
     from fewlabels.cli.common import emit, say
+    from fewlabels.wording import counted
 
     emit(table.head(top or most), as_json=False)
-    if top is None and len(table) > most:
-        say(f"... {len(table) - most:,} more groups; --top {len(table)} shows them.")
+    count = len(table) if of is None else of
+    if top is None and count > min(len(table), most):
+        say(f"... {counted(count - min(len(table), most), f'more {noun}')}; --top {count} shows them.")

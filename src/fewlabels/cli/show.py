@@ -119,7 +119,8 @@ def show(
         say(f"\n{_title(measured, by, level, table.settings.get('guarantee'), together, about)}")
         for line in _about_rows(table, audit):
             say(line)
-        emit(readable(table, audit.spec.task, measured), as_json=False, most=None if top else most)
+        noun = "model" if own and audit.spec.task.of_models else "group"
+        emit(readable(table, audit.spec.task, measured, noun), as_json=False, most=None if top else most)
     # Last, because it takes some seconds.
     unmet = bool(audit.spec.stop.rules) and not known["standing"]["reached"]
     if forecast and unmet and (own or as_json) and is_quick(audit):

@@ -9,7 +9,9 @@ from fewlabels.findings.evidence import rule
 from fewlabels.findings.measures import measure
 from fewlabels.findings.reading import noun_of
 from fewlabels.metrics import Accuracy
+from fewlabels.policies import Lottery
 from fewlabels.priors import Learned
+from fewlabels.tasks import CompareModels
 from fewlabels.wording import chosen, listed, plural, shortened
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ _STRIPS = (
     "Items were sorted into {strips} strips by the classifier's confidence. Labels were asked for in the strip where "
     "they helped the number over all items most; within a strip, items were taken at random."
 )
+_SAME_ANSWER = "where models give the same answer, a label does not show which is better."
 _TOGETHER = (
     "Which models can be trusted where they differ was learned from the labels, for all models together: from how many "
     "say the same, from how sure they are if they say so, and from which of them turned out to be right. Models that "
@@ -113,7 +116,7 @@ def policy(audit: Assessment) -> str:
     if pair is not None:
         words += f" Only {pair[0]} and {pair[1]} were asked about."
     if audit.spec.task.of_models:
-        words += " Only items on which models differ were asked about: a label on any other item is uninformative."
+        words = _where_models_differ(audit, words)
         return f"{words} {_ANCHORS.format(share=chosen(audit.spec.anchor))}" if audit.spec.anchor else words
     if audit.spec.strips:
         words = f"{words} {_STRIPS.format(strips=audit.spec.strips)}"
@@ -124,6 +127,15 @@ def policy(audit: Assessment) -> str:
     if audit.spec.anchor:
         words += f" {_ANCHORS.format(share=chosen(audit.spec.anchor))}"
     return words
+
+
+def _where_models_differ(audit: Assessment, words: str) -> str:
+    """Say which items were asked about models; a comparison of two takes them at random."""
+    task = audit.spec.task
+    if not (isinstance(task, CompareModels) and isinstance(audit.spec.policy, Lottery)):
+        return f"{words} Only items on which models differ were asked about: {_SAME_ANSWER}"
+    more = ", more of them in groups where less was settled" if len(audit.groups) > 1 else ""
+    return f"Items were taken at random from those on which {task.a} and {task.b} differ{more}: {_SAME_ANSWER}"
 
 
 def prior(audit: Assessment) -> str:
@@ -192,6 +204,8 @@ def glossary(audit: Assessment, level: float, *, guaranteed: bool = False) -> di
         meanings |= _VERDICT
     if audit.spec.task.of_models:
         meanings["chance"] = "The probability that no other model is right more often, judging by the labels so far."
+        if audit.spec.task.sought is not None:
+            meanings["behind the first"] = "How much less often a model is right than the best guess, with its range."
     elif audit.spec.task.sought is not None:
         meanings["chance"] = (
             f"The probability that the {noun} is one of those looked for, judging by the labels so far."

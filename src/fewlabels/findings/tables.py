@@ -132,11 +132,11 @@ def _in_one_column(table: Table, hit: str) -> Table:
     return Table(columns, table.settings)
 
 
-def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
+def readable(table: Table, task: Task, metric: Metric | None = None, noun: str = "group") -> Table:
     """Format a table of a finding for people: values and probabilities as in sentences, ranks as ranges.
 
     The columns prior and evidence are left out, since the note says what matters about them. `metric` is the metric of
-    the values, if it is not the task's.
+    the values, if it is not the task's, and `noun` what a row is, such as a model.
     """
     table = _in_one_column(table, (metric or task.metric).hit)
     low, high = (table.columns.get(name, ()) for name in ("low", "high"))
@@ -164,5 +164,5 @@ def readable(table: Table, task: Task, metric: Metric | None = None) -> Table:
             whole = "all" if name == "won" else percent(1.0)
             columns[name] = [None if value is None else whole if value >= 1 else percent(value) for value in values]
         elif name not in _HIDDEN and (name != "note" or _tells(table)):
-            columns[name] = values
+            columns[noun if name == "group" else name] = values
     return Table(columns, table.settings)

@@ -76,6 +76,8 @@ def more_labels(
     >>> from fewlabels.stopping import Stop
     >>> more_labels(58, 123, 244, 1.0, Stop(probability=0.95), 1000, "sight")
     'Probably 120 more labels until the answer is right with probability 95%: in most simulated worlds 58 to 240.'
+    >>> more_labels(13, 13, 13, 1.0, Stop(probability=0.95), 1000, "sight")
+    'Probably 13 more labels until the answer is right with probability 95%: so it is in most simulated worlds.'
     >>> more_labels(5, 5, math.inf, 0.8, Stop(probability=0.95), 1000, "sight")
     'Between 5 and more than 1,000 more labels until the answer is right with probability 95%: the labels so far do not
      show how many.'
@@ -95,8 +97,10 @@ def more_labels(
     if math.isinf(high) and most > _FAR * max(low, 1):
         goal = f"{aim(stop, task)}: the labels so far do not show how many."
         return f"Between {rounded(low):,} and {last} more labels until {goal}"
-    span = f"in most simulated worlds {rounded(low):,} to {last}"
-    return f"Probably {counted(rounded(more), 'more label')} until {aim(stop, task)}: {span}."
+    count = f"Probably {counted(rounded(more), 'more label')} until {aim(stop, task)}"
+    if f"{rounded(low):,}" == last:
+        return f"{count}: so it is in most simulated worlds."
+    return f"{count}: in most simulated worlds {rounded(low):,} to {last}."
 
 
 def _worlds(share: float) -> str:

@@ -101,9 +101,9 @@ class Models(Plot):
         """The model that is best so far, and how probable that is; nothing if each group has one."""
         if len(self.named) != 1:
             return self.title
-        first, *others = self.rows
+        first = self.rows[0]
         name, sure = shortened(first.name, 40), probability(first.chance)
-        if not is_likely(first.chance, [row.chance for row in others]):
+        if not is_likely(first.chance):
             return f"It is too early to name the best model; the best guess is {name}, with a probability of {sure}"
         return f"{name} is the best so far, with a probability of {sure}"
 

@@ -176,7 +176,7 @@ def read(
         version=version("fewlabels"),
         next=next_steps(audit.spec.task, finding.grounds, more.forecast),
         mistakes=with_pictures(find_mistakes(audit, finding.answer.groups, examples), audit, content),
-        chosen=(phrases.policy(audit), phrases.prior(audit), phrases.TARGETS[audit.spec.target], *labels.sentences()),
+        chosen=(*(_how_chosen(audit) if labels.labelled else ()), *labels.sentences()),
         more=more,
         learned=bands(audit, level),
         judges=judge_table(audit, level) if labels.labelled else Table({"judge": []}, {}),
@@ -188,6 +188,10 @@ def read(
         settings=audit.spec.to_json(),
         pool=_source(audit),
     )
+
+
+def _how_chosen(audit: Assessment) -> tuple[str, ...]:
+    return phrases.policy(audit), phrases.prior(audit), phrases.TARGETS[audit.spec.target]
 
 
 def _classes(audit: Assessment, level: float) -> ClassReport | None:

@@ -16,7 +16,7 @@ from fewlabels import plots
 from fewlabels.findings.classes import readable_averages, readable_classes
 from fewlabels.findings.evidence import HEADINGS
 from fewlabels.findings.fairness import readable_fairness
-from fewlabels.findings.groups import place
+from fewlabels.findings.groups import behind, place
 from fewlabels.findings.judges import in_words, judge_sheet
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.gate.checking import support
@@ -82,10 +82,12 @@ def html(report: Report) -> str:
         # Without labels there is no answer, and chances would look like one.
         ranked=any(row.chance is not None for row in report.groups) and report.labels.labelled > 0,
         placed=any(row.rank is not None for row in report.groups),
+        apart=any(row.behind is not None for row in report.groups),
         judged=any(row.verdict is not None for row in report.groups),
         said=report.answer.settings.get("verdict") if report.labels.labelled else None,
         checks=[_checked(check) for check in report.checks],
         place={row.group: place(row, len(report.groups)) for row in report.groups},
+        behind={row.group: behind(row) for row in report.groups},
         key_figures=figures,
         remarked=_remarks(report, figures),
         shares={"learned": _fitting(report.learned), "mistakes": _fitting(report.confusions)},

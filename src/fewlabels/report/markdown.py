@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fewlabels.findings.fairness import readable_fairness
-from fewlabels.findings.groups import place
+from fewlabels.findings.groups import behind, place
 from fewlabels.findings.judges import in_words, judge_rows
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.gate.checking import support
@@ -77,13 +77,20 @@ def _groups(report: Report) -> str:
     judged = any(row.verdict for row in report.groups)
     head = [report.words.noun, "items", "labels", report.words.metric, "range"]
     placed = any(row.rank is not None for row in report.groups)
-    head += ["chance", *(["place"] * placed)] if ranked else ["verdict", "chance"] if judged else []
+    apart = any(row.behind is not None for row in report.groups)
+    head += (
+        ["chance", *(["place"] * placed), *(["behind the first"] * apart)]
+        if ranked
+        else ["verdict", "chance"]
+        if judged
+        else []
+    )
     rows = []
     for row in report.groups:
         note = f" ({row.note})" if row.note else ""
         value = f"{style.value(row.mean)}{note}" if row.is_known else row.note
         places = [NONE if row.chance is None else probability(row.chance)]
-        places += [place(row, len(report.groups))] * placed
+        places += [place(row, len(report.groups))] * placed + [behind(row)] * apart
         cells = [row.group, f"{row.n:,}", row.support, value, style.range(row.low, row.high)]
         verdict = [row.verdict or NONE, chance(row.reaches, backed=row.backed)]
         rows.append([*cells, *(places if ranked else verdict if judged else [])])

@@ -11,7 +11,7 @@ from fewlabels.estimates import holding, interval
 from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import best_words
-from fewlabels.tasks.base import LIKELY, Answer, Conclusion
+from fewlabels.tasks.base import Answer, Conclusion
 from fewlabels.tasks.models import TIE, ModelsTask, joint, rows_of, surest_best
 from fewlabels.wording import probability
 
@@ -96,10 +96,7 @@ class Best(ModelsTask):
                     columns[name].append(value)
         names = [cells.partition.names[g * len(rows.models) + h] for g, h in enumerate(lead.tolist())]
         settings = {"level": level, "target": belief.target, "draws": used}
-        likely = len(lead) > 1 or best_words.is_likely(sure, np.delete(chance[0], lead[0]).tolist())
-        return Answer(
-            _words(rows.models, lead, sure, rows.filled, likely=likely), sure, Table(columns, settings), tuple(names)
-        )
+        return Answer(_words(rows.models, lead, sure, rows.filled), sure, Table(columns, settings), tuple(names))
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """The best model of each group: (n, rows) to (n, groups); the first of several that are equal."""
@@ -184,10 +181,8 @@ def _numbers(
     }
 
 
-def _words(
-    models: tuple[str, ...], lead: NDArray[np.int64], sure: float, groups: tuple[str, ...], *, likely: bool
-) -> str:
-    verb = "is" if likely and sure >= LIKELY else "may be"
+def _words(models: tuple[str, ...], lead: NDArray[np.int64], sure: float, groups: tuple[str, ...]) -> str:
+    verb = "is" if best_words.is_likely(sure) else "may be"
     if len(lead) == 1:
         return f"The best model {verb} {models[lead[0]]}, with probability {probability(sure)}."
     each = "; ".join(f"{name}: {models[h]}" for name, h in zip(groups, lead.tolist(), strict=True))

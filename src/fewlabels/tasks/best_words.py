@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fewlabels.tasks.base import LIKELY
 from fewlabels.tasks.grounds import LONGEST, SAFE
-from fewlabels.tasks.models import TIE
-from fewlabels.wording import Style, listed, probability, shortened
+from fewlabels.tasks.models import SURE
+from fewlabels.wording import Style, is_exact, listed, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,24 +16,29 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import Ahead, Grounds
 
 _NAMED = 4  # the most models that are listed as good as the best
+_GROUPS = 8  # the most groups whose best model is named in the sentence
+_LIKELY = 2 / 3
+_HARDLY = 0.0005  # less accuracy than this is written as 0 points
+_SAME = 1e-6  # draws of models that gave the same answers differ by their rounding
+_HELD_BACK = 0.1  # so much of the probability goes to no model, because the labels that tell two of them apart are few
 LEGEND = (
     "right: of these labels, which went where the models differ, so the better of two may have fewer. mean, low, high: "
     "how often it is right; this is known far less well than which is better. chance: the probability that no other "
     "model is right more often, but never more than the labels of items on which two models differ allow, so these can "
     "add up to less than 100%. behind: how much less often it is right than the first. regret: the average loss from "
-    "choosing it. as_good: the labels do not show that it is worse than the first."
+    "choosing it. as_good: it may be as good as the first, as far as the labels show."
 )
 
 
-def is_likely(sure: float, others: Sequence[float]) -> bool:
-    """Whether a model is probably the best: above one half, and at least twice as probable as any other.
+def is_likely(sure: float) -> bool:
+    """Whether a model is probably the best: twice as probably as not.
 
-    With two models, the first always has at least half of the probability, which says nothing.
+    Of two models, the first always has at least half of the probability, which says nothing.
 
-    >>> is_likely(0.56, [0.44]), is_likely(0.7, [0.3])
+    >>> is_likely(0.56), is_likely(0.7)
     (False, True)
     """
-    return sure >= LIKELY and sure >= 2 * max(others, default=0.0)
+    return sure >= _LIKELY
 
 
 def question(groups: int) -> str:
@@ -44,62 +48,97 @@ def question(groups: int) -> str:
 
 def headline(task: Best, grounds: Grounds) -> str:
     """A sentence with the best model, or that it is too early to name it."""
+    if len(grounds.answer.groups) > 1:
+        return _by_group(grounds)
     first, others = _contest(grounds)
     style, sure = Style(task.metric.in_percent), grounds.answer.probability or 0.0
-    if len(grounds.answer.groups) > 1:
-        return _by_group(grounds, sure)
-    name = _short(first)
-    regret = style.change(first["regret"])
-    alike = _alike(others)
-    if not is_likely(sure, [row["chance"] for row in others]):
-        return (
-            f"It is too early to name the best model. The best guess so far is {name} (chance {probability(sure)}); "
-            f"choosing it costs {regret} on average.{_rather(sure, others)}{alike}"
-        )
-    probably = "" if sure >= SAFE else " probably"
-    none = "no other is" if len(others) != 1 else f"{_short(others[0])} is not"
-    lead = f"The best model is{probably} {name}: we are {probability(sure)} sure that {none} right more often"
+    equal = [row for row in others if max(abs(row["behind_low"]), abs(row["behind_high"])) <= _SAME]
+    others = [row for row in others if row not in equal]
+    if not is_likely(sure):
+        return _too_early(style, sure, first, equal, others)
+    names = [_short(row) for row in (first, *equal)]
+    probably = "" if sure >= SURE else " probably"
     if not others:
-        return f"{lead}."
+        return f"{listed(names)} are equally good: {_why_equal(grounds, len(names))}."
+    none = "no other is" if len(others) != 1 or equal else f"{_short(others[0])} is not"
+    best = f"The best models are{probably}" if equal else f"The best model is{probably}"
+    lead = f"{best} {listed(names)}: we are {probability(sure)} sure that {none} right more often."
+    if equal:
+        lead += f" They are equally good: {_why_equal(grounds, len(names))}."
     rival = max(others, key=lambda row: (row["chance"], row["mean"]))
-    if max(abs(rival["behind_low"]), abs(rival["behind_high"])) <= TIE:
-        why = "it is right exactly as often" if rival["labelled"] >= rival["n"] else "it gave the same answers"
-        return f"{lead}. {_short(rival)} is as good: {why}.{_alike([row for row in others if row is not rival])}"
     behind = style.change(rival["behind"], rival["behind_low"], rival["behind_high"])
-    closest = ", its closest rival," if len(others) > 1 else ""
-    apart = f"{_short(rival)}{closest} is behind by {behind}"
-    return f"{lead}. {apart} ({_between(style, rival)}).{alike}"
+    closest = ", the closest rival," if len(others) > 1 else ""
+    apart = f"{_short(rival)}{closest} is behind by {behind} ({_between(style, rival)})."
+    return f"{lead} {apart}{_held_back(first, others)}{_alike(others) if sure < SURE else ''}"
 
 
 def next_steps(task: Best, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
     """A sentence on whether the choice is settled enough to act on."""
     first, _ = _contest(grounds)
-    if (grounds.answer.probability or 0.0) >= SAFE:
+    if (grounds.answer.probability or 0.0) >= SURE:
         return ("The choice is settled enough to act on.",)
     if len(grounds.answer.groups) > 1:
         return _next_by_group(task, grounds, ahead)
-    regret = Style(task.metric.in_percent).change(first["regret"])
-    return (f"Taking {_short(first)} now costs {regret} on average. If that matters, the choice needs {ahead.labels}.",)
+    if not is_likely(grounds.answer.probability or 0.0):  # the headline says what the best guess costs
+        return (f"To name the best model takes {ahead.labels}.",)
+    return (f"Taking {_short(first)} now {_cost(task, first)}. To be surer takes {ahead.labels}.",)
 
 
-def _by_group(grounds: Grounds, sure: float) -> str:
+def _too_early(
+    style: Style, sure: float, first: Mapping[str, Any], equal: list[Mapping[str, Any]], others: list[Mapping[str, Any]]
+) -> str:
+    """A sentence with the best guess, and what choosing it costs."""
+    regret = style.change(first["regret"])
+    cost = f" Choosing it now costs {regret} on average." if first["regret"] >= _HARDLY else ""
+    return (
+        f"It is too early to name the best model. The best guess so far is {_short(first)} "
+        f"(chance {probability(sure)}).{cost}{_rather(style, first, others)}{_held_back(first, others)}"
+        f"{_alike([*equal, *others])}"
+    )
+
+
+def _why_equal(grounds: Grounds, models: int) -> str:
+    """Why models have exactly the same share: among items like these, only the same answers can make it certain."""
+    if grounds.target == "population":
+        return "they gave the same answers"
+    return f"{'both' if models == 2 else 'all'} are right for the same number of these items"
+
+
+def _by_group(grounds: Grounds) -> str:
     rows = {row["group"]: row for row in grounds.answer.table.rows()}
     named = [rows[name] for name in grounds.answer.groups]
-    clear = [shortened(row["group"], LONGEST) for row in named if row["chance"] >= SAFE]
-    unclear = [shortened(row["group"], LONGEST) for row in named if row["chance"] < SAFE]
-    parts = [f"Best by group: {listed(clear)}." if clear else "In no group is the best model clear yet."]
-    if unclear and clear:
-        parts.append(f"Not clear yet: {listed(unclear)}.")
-    return " ".join([*parts, f"The chance that all of these are right is {probability(sure)}."])
+    clear = [row for row in named if row["chance"] >= SAFE]
+    unclear = [row for row in named if row["chance"] < SAFE]
+    parts = []
+    if clear:
+        parts.append(f"The best model of each group: {_with_chances(clear)}.")
+    if unclear:
+        where = "In these groups" if clear else "In no group"
+        clearly = "it is not clear yet" if clear else "is the best model clear yet"
+        parts.append(f"{where} {clearly}; the best guesses are {_with_chances(unclear)}.")
+    sure = probability(grounds.answer.probability or 0.0)
+    return " ".join([*parts, f"All of this is right with a probability of {sure}."])
+
+
+def _with_chances(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Models of groups, each with its probability."""
+    shown = [f"{_short(row)} ({probability(row['chance'])})" for row in rows[:_GROUPS]]
+    return listed([*shown, *([f"{len(rows) - _GROUPS:,} more"] if len(rows) > _GROUPS else [])])
 
 
 def _next_by_group(task: Best, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
     """A sentence on the group in which most is lost on average by taking the model that is named."""
     rows = {row["group"]: row for row in grounds.answer.table.rows()}
     dear = max((rows[name] for name in grounds.answer.groups), key=lambda row: row["regret"])
-    regret = Style(task.metric.in_percent).change(dear["regret"])
-    least = f"Of these choices, {_short(dear)} is the riskiest: it costs {regret} on average."
-    return (f"{least} If that matters, they need {ahead.labels}.",)
+    least = f"The riskiest of these choices is {_short(dear)}: it {_cost(task, dear)}."
+    return (f"{least} To be surer takes {ahead.labels}.",)
+
+
+def _cost(task: Best, row: Mapping[str, Any]) -> str:
+    """What is lost on average by choosing a model."""
+    if row["regret"] < _HARDLY:
+        return "probably costs next to nothing"
+    return f"costs {Style(task.metric.in_percent).change(row['regret'])} on average"
 
 
 def _contest(grounds: Grounds) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
@@ -108,26 +147,37 @@ def _contest(grounds: Grounds) -> tuple[Mapping[str, Any], list[Mapping[str, Any
 
 
 def _alike(others: list[Mapping[str, Any]]) -> str:
-    """A sentence on the models that the labels do not show to be worse."""
-    names = [_short(row) for row in others if row["as_good"]]
+    """A sentence on the models that may be as good, of several; of one, its difference says so."""
+    names = [_short(row) for row in others if row["as_good"]] if len(others) > 1 else []
     if not names:
         return ""
     shown = [*names[:_NAMED], *([f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else [])]
-    return f" The labels do not show that {listed(shown)} {'is' if len(names) == 1 else 'are'} worse."
+    return f" By these labels, {listed(shown)} may be as good."
 
 
-def _rather(sure: float, others: list[Mapping[str, Any]]) -> str:
+def _held_back(first: Mapping[str, Any], others: list[Mapping[str, Any]]) -> str:
+    """A sentence on why the first has no greater chance, though no other has one."""
+    if 1 - first["chance"] - sum(row["chance"] for row in others) < _HELD_BACK:
+        return ""
+    return " The labels of items on which it and its rivals differ do not show more yet."
+
+
+def _rather(style: Style, first: Mapping[str, Any], others: list[Mapping[str, Any]]) -> str:
     """A sentence on a model that is the best more probably than the one that is named, but costs more if it is not."""
     rival = max(others, key=lambda row: row["chance"], default=None)
-    if rival is None or probability(rival["chance"]) == probability(sure) or rival["chance"] <= sure:
+    if rival is None or probability(rival["chance"]) == probability(first["chance"]):
+        return ""
+    if rival["chance"] <= first["chance"] or style.change(rival["regret"]) == style.change(first["regret"]):
         return ""
     return f" {_short(rival)} has a chance of {probability(rival['chance'])}, but costs more on average."
 
 
 def _between(style: Style, row: Mapping[str, Any]) -> str:
-    """By how much it is behind, without signs if both ends say that it is."""
+    """By how much it is behind, without signs unless it may be ahead."""
+    if is_exact(row["behind_low"], row["behind_high"]):
+        return "counted, not estimated"
     ends = style.apart(row["behind_low"], row["behind_high"])
-    return ends.replace("+", "") if row["behind_low"] >= 0 else ends
+    return ends if "−" in ends else ends.replace("+", "")
 
 
 def _short(row: Mapping[str, Any]) -> str:

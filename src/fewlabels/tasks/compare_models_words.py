@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from fewlabels.tasks.compare import REGIONS
 from fewlabels.tasks.grounds import LONGEST, SAFE
-from fewlabels.wording import Style, listed, probability, shortened
+from fewlabels.tasks.models import SURE, TIE
+from fewlabels.wording import SMALL, Style, is_exact, listed, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,25 +42,29 @@ def _sentence(task: CompareModels, row: Mapping[str, Any]) -> str:
     region = max(REGIONS, key=lambda name: row[name])
     a, b = shortened(task.a, LONGEST), shortened(task.b, LONGEST)
     rope, sure = style.within(task.rope), probability(row[region])
+    if is_exact(row["low"], row["high"]) and abs(row["mean"]) <= TIE:
+        return f"{a} and {b} are right for the same number of these items."
     values = f"{style.difference(row['mean'], row['low'], row['high'])}, {style.apart(row['low'], row['high'])}"
     if row[region] < SAFE:
-        likely = {
-            "less": f"{a} is right less often",
-            "equal": "they are right about equally often",
-            "more": f"{a} is right more often",
-        }[region]
-        return (
-            f"It is too early to say whether {a} and {b} differ by more than {rope}: so far the difference is {values}."
-            f" Most probable ({sure}) is that {likely}."
-        )
+        open_ = f"whether {a} and {b} differ by more than {rope}" if task.rope else f"which of {a} and {b} is better"
+        return f"It is too early to say {open_}: so far the difference is {values}. {_chances(task, row)}"
+    probably = "" if row[region] >= SURE else "probably "
     if region == "equal":
         return (
-            f"{a} and {b} are right about equally often ({values}). We are {sure} sure that they differ by at most "
-            f"{rope}."
+            f"{a} and {b} are {probably}right about equally often ({values}). We are {sure} sure that they differ by "
+            f"at most {rope}."
         )
     word = "less" if region == "less" else "more"
     beyond = f"the difference is more than {rope}" if task.rope else "this is so"
-    return f"{a} is right {word} often than {b} ({values}). We are {sure} sure that {beyond}."
+    return f"{a} is {probably}right {word} often than {b} ({values}). We are {sure} sure that {beyond}."
+
+
+def _chances(task: CompareModels, row: Mapping[str, Any]) -> str:
+    """A sentence with the probability of each region; if two are as probable, none can be called the most probable."""
+    less, equal, more = (probability(row[name]) for name in REGIONS)
+    a = shortened(task.a, LONGEST)
+    about = f"{equal} that they are right about equally often, and " if row["equal"] >= SMALL else "and "
+    return f"The chance is {less} that {a} is right less often, {about}{more} that it is right more often."
 
 
 def _listed(task: CompareModels, groups: Sequence[Mapping[str, Any]], region: str) -> str:
@@ -71,9 +76,9 @@ def _listed(task: CompareModels, groups: Sequence[Mapping[str, Any]], region: st
 
 def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
     """A sentence on whether the comparison is settled enough to act on."""
-    if (grounds.answer.probability or 0.0) >= SAFE:
+    if (grounds.answer.probability or 0.0) >= SURE:
         return ("The comparison is settled enough to act on.",)
-    return (f"The comparison probably needs {ahead.labels} before you act on it.",)
+    return (f"To settle the comparison probably takes {ahead.labels}.",)
 
 
 def legend(task: CompareModels) -> str:

@@ -48,6 +48,8 @@ class GroupRow:
         The share of the number that rests on what was assumed or learned elsewhere, and not on labels of its own.
     chance, rank, rank_low, rank_high
         The probability that it is among the groups looked for, and its place; None where no group is looked for.
+    behind, behind_low, behind_high
+        How much less often a model is right than the one that is named, with its interval; None for other questions.
     median
         The median of the value, if the metric is not linear.
     reaches, verdict
@@ -71,6 +73,9 @@ class GroupRow:
     rank: float | None = None
     rank_low: float | None = None
     rank_high: float | None = None
+    behind: float | None = None
+    behind_low: float | None = None
+    behind_high: float | None = None
     median: float | None = None
     reaches: float | None = None
     verdict: str | None = None

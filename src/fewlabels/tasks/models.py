@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from fewlabels.cells import ModelCells, model_cells
-from fewlabels.errors import SpecError
+from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.estimates import affordable, value_draws
 from fewlabels.tasks.base import Task
 
@@ -25,6 +25,8 @@ ALL = "all items"
 """The name of the whole pool in a table that also has groups."""
 TIE = 1e-9
 """Shares that differ by less are equal: all models with the highest share are best."""
+SURE = 0.95
+"""An answer that is less probable is called probable, and is not called settled: this is the goal if none is set."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,22 @@ def surest_best(belief: Belief, asks: NDArray[np.bool_]) -> NDArray[np.float64]:
     record is no reason to prefer the rival, so 1/2 is always allowed.
     """
     return np.minimum(np.maximum(joint(belief).plain.unbeaten(), 0.5), surest(belief, asks))
+
+
+def check_contest(task: Task, cells: Cells) -> None:
+    """Refuse a question about models that never differ: no label could answer it."""
+    if not isinstance(task, ModelsTask) or task.asks(cells).any():
+        return
+    said = rows_of(cells).said
+    if (said == said[:, :1]).all():
+        found = "all models give the same answer to every item, so none is better than another"
+    else:
+        found = "the two models give the same answer to every item, so neither is better than the other"
+    raise InputError(
+        f"{found}. Compare other models, or ask how good one of them is, with ",
+        Argument("model"),
+        ".",
+    )
 
 
 def rows_of(cells: Cells) -> ModelCells:

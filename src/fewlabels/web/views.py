@@ -32,9 +32,16 @@ _FOLDED = ("allocation",)
 _TALL = 15  # groups: plots with more are higher than the column beside them
 _TITLES = {"n": "Items", "mean": "Estimate", "chance": "Chance", "note": "Note", "reaches": "Reaches it"}
 _TITLES |= {"labelled": "Labels", "right": "Right", "rank": "Rank", "group": "Group", "model": "Model", "true": "Truly"}
+_TITLES |= {"behind": "Behind", "regret": "Average loss", "as_good": "May be as good"}
 _TEXTS = ("where", "group", "model", "a", "b", "true", "note")
 _ORDER = (*_TEXTS[:-1], "n", "labelled", "mean", "range")
-_MINOR = ("n", "rank", "reaches")  # left out where there is little room, as are labels beside those that count
+_MINOR = (
+    "n",
+    "rank",
+    "reaches",
+    "regret",
+    "as_good",
+)  # left out where there is little room, as are labels beside those that count
 # With more groups than this, how good a judge is in each of them is left to the report.
 _MOST_JUDGED = 12
 
@@ -163,9 +170,14 @@ def _rows_title(finding: Finding, groups: Sequence[Column]) -> str:
 
 def _columns(finding: Finding) -> tuple[Column, ...]:
     """The table of the groups, as people read it: an interval is one column, and so are labels and right ones."""
-    table = finding.answer_table if finding.task.surety else finding.table
-    if "mean" in table.columns and "seen" not in table.columns:  # the groups that matter come first, as mistakes do
-        sign, means = -1 if finding.task.leading == "highest" else 1, table["mean"]
+    # The rows of the best model of each group are in the order of the answer; without labels there is none.
+    placed = finding.task.of_models and finding.task.sought is not None and finding.labels.labelled > 0
+    table = finding.answer_table if finding.task.surety or placed else finding.table
+    if (
+        "mean" in table.columns and "seen" not in table.columns and not placed
+    ):  # the groups that matter come first, as mistakes do
+        best_first = finding.task.leading == "highest" or finding.task.of_models
+        sign, means = -1 if best_first else 1, table["mean"]
         order = sorted(range(len(means)), key=lambda i: (means[i] is None, sign * (means[i] or 0.0)))
         table = Table({name: [values[i] for i in order] for name, values in table.columns.items()}, table.settings)
     table = readable(table, finding.task)
