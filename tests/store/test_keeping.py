@@ -351,6 +351,18 @@ def test_a_wrong_clock_does_not_stop_leases(store_url: str) -> None:
     store.close()
 
 
+def test_the_first_label_is_the_earliest_though_a_clock_was_set_back(store_url: str) -> None:
+    store = Store(store_url)
+    audit = new_audit(1, store)
+    now = datetime(2026, 5, 1, tzinfo=UTC)
+    times = {"z01": now + timedelta(days=365), "z02": now - timedelta(days=1), "z03": now}
+    for item, at in times.items():
+        append(store, Event("request", item, step=1, at=at), Event("label", item, label="cat", at=at), name="audit")
+    details = audit.label_details()
+    assert (details.first, details.last) == (times["z02"], times["z01"])
+    store.close()
+
+
 def test_what_is_kept_is_closed(tmp_path: Path) -> None:
     """A backup and a copy leave no file of their own behind, and no connection."""
     store = filled(tmp_path / "audit.db")

@@ -131,13 +131,13 @@ class Past:
         again = (item_[1:] == item_[:-1]) & (who_[1:] == who_[:-1])
         decided = np.zeros(len(counting), dtype=bool)
         decided[item[kind == _DECIDE]] = True
+        at = at[at != NO_TIME]  # in no order, since clocks are set back
         named = [self.texts[number] for number in np.flatnonzero(np.bincount(who)).tolist()]
         return Details(
             int((again & (label_[1:] != label_[:-1])).sum()),
             int(decided.sum()),
             sum(bool(name) for name in named),
-            time_of(int(at[0])),
-            time_of(int(at[-1])),
+            *((time_of(int(at.min())), time_of(int(at.max()))) if len(at) else (None, None)),
         )
 
     def stops(self, parts: int) -> list[int]:
