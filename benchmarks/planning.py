@@ -260,9 +260,12 @@ def tables(groups: int, runs: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/a.parquet"
         rng = np.random.default_rng(0)
-        predicted, confidence = rng.integers(groups, size=200_000), 1 - 0.9 * rng.random(200_000) ** 2
-        ids = np.arange(200_000)
-        parquet.write_table(pa.table({"id": ids, "predicted": predicted, "confidence": confidence}), file)
+        columns = {
+            "id": pa.array(np.arange(200_000)),
+            "predicted": pa.array(rng.integers(groups, size=200_000)),
+            "confidence": pa.array(1 - 0.9 * rng.random(200_000) ** 2),
+        }
+        parquet.write_table(pa.table(columns), file)
         for name in (f"{folder}/*.parquet", file):
             held = []
             for seed in range(seeds):
@@ -270,8 +273,7 @@ def tables(groups: int, runs: int) -> None:
                     pool = fl.read_pool(name)
                 else:
                     with open_table(name) as table:  # as the command does, without items of the table
-                        columns = Columns("id", "predicted", "confidence")
-                        pool = read_table(table, columns, seed=seed, to_ask=False)
+                        pool = read_table(table, Columns("id", "predicted", "confidence"), seed=seed, to_ask=False)
                 held.append(plan(pool, budgets=budgets, runs=runs, seed=seed).table["held"])
             for labels, share in zip(budgets, np.mean(held, axis=0).tolist(), strict=True):
                 error = (share * (1 - share) / (seeds * runs)) ** 0.5

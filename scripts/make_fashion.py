@@ -26,7 +26,7 @@ def read_idx(path: Path) -> np.ndarray:
 
 
 def thinned(labels: np.ndarray, seed: int) -> np.ndarray:
-    """Rows that are kept, ascending: of the r-th most common class 1,000 · r^−0.7 at random, shape (kept,)."""
+    """Rows to keep, in increasing order: 1,000 · r^−0.7 random ones of the r-th most common class, shape (kept,)."""
     rng = np.random.default_rng(seed)
     counts = {NAMES.index(name): round(1000 * rank**-0.7) for rank, name in enumerate(COMMON, start=1)}
     return np.sort(np.concatenate([rng.permutation(np.flatnonzero(labels == k))[:n] for k, n in counts.items()]))

@@ -2,7 +2,7 @@
 
     python scripts/paper_claims.py [--data DIR]
 
-With the pools in DIR, results/claims.csv (calibration of the models on their whole pools) is made anew first.
+With the pools in DIR, results/claims.csv (calibration of the models on their whole pools) is made again first.
 """
 
 from __future__ import annotations

@@ -57,6 +57,14 @@ PHRASES = {
     "may not be written": re.compile(r"\bmay not be written\b", re.IGNORECASE),
     "that you may write": re.compile(r"\bthat you may write\b", re.IGNORECASE),
     "the right to read": re.compile(r"\bthe right to (?:read|create|write)\b", re.IGNORECASE),
+    # "in increasing order", "computed again", "a single share", "named like an id", "from this many groups on".
+    "ascending": re.compile(r"(?:, |; |\bin )ascending\b"),
+    "anew": re.compile(r"\banew\b", re.IGNORECASE),
+    "one share": re.compile(r"\b(?:is|are) (?:not )?one share\b(?! of)", re.IGNORECASE),
+    "called like": re.compile(r"\bcalled like\b", re.IGNORECASE),
+    "from which on": re.compile(r"\bfrom (?:which|so many \w+) on\b", re.IGNORECASE),
+    "the state of now": re.compile(r"\b(?:belief|state|that|those) of now\b", re.IGNORECASE),
+    "that is right": re.compile(r"\bThat is (?:right|wrong):"),
 }
 FRAGMENT = re.compile(r"(?:Of|That|From|As|The same|Without)\b")
 
@@ -151,6 +159,13 @@ def test_no_phrase_comes_back() -> None:
         ("its folder may not be written", "may not be written"),
         ("a folder that you may write", "that you may write"),
         ("Ask for the right to create tables", "the right to read"),
+        ("the budgets, ascending", "ascending"),
+        ("the log is read anew", "anew"),
+        ("needs a metric that is one share, such as accuracy", "one share"),
+        ("a column that is called like an id", "called like"),
+        ("the size from which on it pays", "from which on"),
+        ("the belief of now", "the state of now"),
+        ("That is wrong: it is bag.", "that is right"),
     ],
 )
 def test_a_phrase_is_seen(text: str, rule: str) -> None:
@@ -167,6 +182,7 @@ def test_a_phrase_is_seen(text: str, rule: str) -> None:
         "nobody else said anything",
         "none, or no numbers",
         "it is another, rather than the first",
+        "the answer is one share of all items",
     ],
 )
 def test_plain_english_passes(text: str) -> None:

@@ -119,7 +119,7 @@ class Belief:
         """The belief after further labels, shape (cells, outcomes), each of which counts for its own cell only.
 
         Exact where the cells are independent. A learned belief becomes its independent match: what the labels say about
-        other cells waits until it is computed anew.
+        other cells waits until it is computed again.
 
         >>> belief = Belief(np.array([[1.0, 1.0]]), np.array([[6.0, 2.0]]), np.array([10]))
         >>> belief.counting(np.array([[2.0, 0.0]])).mean()

@@ -129,7 +129,9 @@ def _edge(given: object, kind: Kind, column: str) -> float:
         try:
             day = given if isinstance(given, date) else date.fromisoformat(str(given).strip()[:10])
         except ValueError:
-            raise InputError(f"{given!r} is not a date, as the bins of {column!r} need. Write 2024-12-31.") from None
+            raise InputError(
+                f"{given!r} is not a date, which the bins of {column!r} need. Write it as 2024-12-31."
+            ) from None
         return (date(day.year, day.month, day.day) - _DAY_ONE).days
     edge = number_of(str(given))
     if edge is None or not np.isfinite(edge):

@@ -36,7 +36,7 @@ class Cells:
     partition
         The groups.
     group
-        The group of each cell, ascending, shape (cells,).
+        The group of each cell, in increasing order, shape (cells,).
     key
         What else the cell stands for (bin, predicted class, or 0), shape (cells,).
     cell

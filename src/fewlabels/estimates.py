@@ -194,10 +194,10 @@ def sequences(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Low and high of each group at this look, two of shape (groups,), that hold at every look; see `anytime`.
 
-    For a metric that is one share, with labels that are a random sample within each group. Each group's interval has
-    the level; with `together` all of them hold at once with that probability, 1 − level being shared out evenly.
-    `missing` are items of each group that were asked about and have no label, shape (groups,): they may be the hard
-    ones, so the low end takes all of them for wrong, and the high end for right.
+    It needs a metric that is a single share, and labels that are a random sample within each group. Each group's
+    interval has the level; with `together` all of them hold at once with that probability, 1 − level being shared out
+    evenly. `missing` are items of each group that were asked about and have no label, shape (groups,): they may be the
+    hard ones, so the low end takes all of them for wrong, and the high end for right.
     """
     right, wrong = (np.rint(belief.counts[:, outcome]).astype(np.int64) for outcome in (0, 1))
     bets = Bets.on(expected_right(cells))

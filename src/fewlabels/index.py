@@ -90,7 +90,7 @@ class Index:
 
     @cached_property
     def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The hashes of all ids, ascending, and the position of each."""
+        """The hashes of all ids, in increasing order, and the position of each."""
         hashes = np.empty(len(self._ids), dtype=np.int64)
         for start in range(0, len(hashes), _BLOCK):
             block = self._ids.slice(start, _BLOCK).to_pylist()

@@ -84,7 +84,7 @@ def check_groups(groups: Partition) -> Partition:
     items, filled = int(groups.sizes.sum()), int(np.count_nonzero(groups.sizes))
     if filled <= _ALONE or (filled <= MOST_GROUPS and items >= 2 * filled):
         return groups
-    why = "fewer than two items in each on average" if items < 2 * filled else f"and {MOST_GROUPS:,} are the most"
+    why = "fewer than two items in each on average" if items < 2 * filled else f"and {MOST_GROUPS:,} is the limit"
     raise InputError(
         f"{items:,} items make {filled:,} groups {groups.words}, {why}. {TOO_MANY} Or take all items together, with ",
         Argument("groups", "whole"),

@@ -125,7 +125,7 @@ class Partition:
 
 
 def numbered(code: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The different codes, ascending, and the number of each row's among them; two of shape (different,) and (rows,).
+    """The different codes in increasing order, and the position of each row's; two of shape (different,) and (rows,).
 
     As `np.unique` of whole numbers from 0 up, without sorting where they are not much larger than there are rows.
 

@@ -121,7 +121,7 @@ def recalibrated(confidence: NDArray[np.float64] | None, items: int, sample: Sam
     """f_i = σ(a + b·logit s_i): how probably each item is right, by a curve through the labels; shape (items,).
 
     Two numbers are fitted to all labels, so that no label has much to say about its own item. Without confidences it is
-    one share for all items.
+    the same share for all items.
 
     >>> sample = Sample(np.array([0, 1]), np.array([1.0, 0.0]), np.array([True, True]))
     >>> recalibrated(np.array([0.9, 0.6, 0.9]), 3, sample).round(2)

@@ -152,7 +152,7 @@ def lacks(rule: str, task: Task, belief: Belief, cells: Cells, *, backed: bool, 
 def missing_labels(progress: Table | None) -> NDArray[np.int64] | None:
     """The items of each group that were asked about and lost their label: taken back, skipped or disputed.
 
-    Shape (groups,), or None where nothing is known of it.
+    Shape (groups,), or None if nothing is known about it.
     """
     if progress is None or not len(progress):
         return None

@@ -123,7 +123,7 @@ class Stop:
         if not task.metric.marginal:
             raise SpecError(
                 _ANYTIME,
-                f" needs a metric that is one share, such as the accuracy. With the {task.metric.name} leave the "
+                f" needs a metric that is a single share, such as accuracy. For the {task.metric.name}, leave the "
                 "guarantee out.",
             )
         if self.probability is not None and not task.can_assure:

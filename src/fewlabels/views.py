@@ -249,7 +249,7 @@ class Views:
         return partition_from_recipe(subject.pool_of(model), groups.recipe)  # items were named since they were made
 
     def _labels(self, ledger: Ledger, at: Ledger | None) -> _Labels:
-        """The labels of a ledger, which is that of now unless it is one of an earlier state of the log."""
+        """The labels of a ledger: the present one, or one of an earlier state of the log."""
         subject = self.journal.subject
         (items, *each), alone = self.beliefs.possible_labels(at), not ledger.labels_elsewhere()
         asked = [subject.asking] if alone else subject.askers.asked(ledger)

@@ -152,7 +152,7 @@ def test_what_does_not_fit_the_groups_is_refused() -> None:
         (fl.Certify(fl.Accuracy(), at_least=90), "says nothing"),
         (fl.Certify(fl.Accuracy(), at_least=0.9, only=("sock",)), "there is no group 'sock' to certify"),
         (fl.Certify(fl.Confusion(), at_least=0.9), "one number for each group"),
-        (fl.Certify(fl.CalibrationError(), at_most=0.1, guarantee="anytime"), "needs a metric that is one share"),
+        (fl.Certify(fl.CalibrationError(), at_most=0.1, guarantee="anytime"), "needs a metric that is a single share"),
     ):
         with pytest.raises(fl.SpecError, match=message):
             fl.create(None, "x", items, task=task)

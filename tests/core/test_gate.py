@@ -205,7 +205,7 @@ def test_a_guarantee_is_refused_where_it_would_not_hold() -> None:
     asked = told_exactly(BAD, asked=True)
     place = fl.by_column(asked.pool, "place")
     for message, audit, more in (
-        ("one share", asked, {"metric": fl.CalibrationError()}),
+        ("a single share", asked, {"metric": fl.CalibrationError()}),
         ("groups in which items were asked", asked, {"groups": place}),
         ("218 labels came from elsewhere", told_exactly({**GOOD, "coat": (30, 2)}, asked=False), {}),
     ):
@@ -282,8 +282,8 @@ def test_a_stop_that_cannot_be_guaranteed_is_refused() -> None:
     for stop, task, message in (
         (fl.Stop(overall=0.1, guarantee="anytime"), fl.Estimate(accuracy), "is not possible"),
         (fl.Stop(labels=10, guarantee="anytime"), fl.Estimate(accuracy), "a width or a probability"),
-        (fl.Stop(width=0.1, guarantee="anytime"), fl.Estimate(fl.CalibrationError()), "one share"),
-        (fl.Stop(probability=0.9, guarantee="anytime"), fl.Identify(fl.Recall(), lowest=1), "one share"),
+        (fl.Stop(width=0.1, guarantee="anytime"), fl.Estimate(fl.CalibrationError()), "a single share"),
+        (fl.Stop(probability=0.9, guarantee="anytime"), fl.Identify(fl.Recall(), lowest=1), "a single share"),
         (fl.Stop(probability=0.9, guarantee="anytime"), fl.Certify(accuracy, at_least=0.5), "guaranteed at every"),
     ):
         with pytest.raises(fl.SpecError, match=message):

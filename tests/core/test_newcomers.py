@@ -149,7 +149,7 @@ def test_groups_and_metrics_are_objects_or_names() -> None:
     assert a.put(task, "column:sex").table.columns == a.put(task, sex).table.columns
     assert a.check("accuracy >= 0.5", groups=sex).words == a.check("accuracy >= 0.5", groups="column:sex").words
     assert fl.create(None, "x", POOL, "column:sex").groups.names == ("f", "m")
-    with pytest.raises(fl.SpecError, match=r"metric that is one share.*With the recall of cat"):
+    with pytest.raises(fl.SpecError, match=r"metric that is a single share.*For the recall of cat"):
         a.check_promise("recall:cat", "column:sex")
 
 

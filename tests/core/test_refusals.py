@@ -66,7 +66,7 @@ def _refusals() -> list[tuple[Callable[[], object], str, str]]:
     for by in ("information", "confidence"):
         for other in (cost, calibration):
             compare = _create(fl.Compare(other, "ant", "bee", by=by))
-            cases.append((compare, "a metric that is one share", "use by='neyman'"))
+            cases.append((compare, "a metric that is a single share", "use by='neyman'"))
     cases.append(
         (_make(fl.create, None, "refused", SCORED, task="best"), "Got 'best'", "'task' must be a task, such as")
     )

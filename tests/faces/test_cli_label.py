@@ -104,7 +104,7 @@ def test_quitting_loses_nothing_and_the_open_item_comes_first(last: tuple[str, .
     sit(audit, "1", *last)
     (waiting,) = audit.pending()
     said = sit(audit, "2", "q")
-    assert said[0] == "First come items that were handed out before: 1."
+    assert said[0] == "You begin with 1 item that you were handed before."
     assert audit.labels()[waiting] == "yak"
 
 

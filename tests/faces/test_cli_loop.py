@@ -403,7 +403,7 @@ def test_a_dry_run_writes_nothing(folder) -> None:
         (["--stop-width", "0"], "'--stop-width': 0.0 is not in the range x>0"),
         (
             ["--stop-width", "0.2", "--guarantee", "anytime", "--metric", "calibration"],
-            "--guarantee anytime needs a metric that is one share",
+            "--guarantee anytime needs a metric that is a single share",
         ),
         (["--lowest", "3"], "--lowest 3 of 3 groups is all of them. Use --lowest 2 or less"),
         (["--content", "p_ant"], "not blind"),

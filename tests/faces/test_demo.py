@@ -39,7 +39,7 @@ def test_the_demo_answers_measures_and_writes_its_report(tmp_path, monkeypatch) 
     assert re.search(
         r"After \d+ labels it is \d+% sure: the class that the network gets wrong most often is Shirt\.", found.stdout
     )
-    assert "Here the truth is known. That is right" in found.stdout
+    assert "Here the truth is known. The answer is right" in found.stdout
     said = re.search(
         r"Random sampling would have needed about (\d+) labels .*; fewlabels needs about (\d+)", found.stdout
     )
@@ -94,7 +94,7 @@ def test_a_wrong_answer_is_owned_up_to() -> None:
     rows: dict[str, list[Any]] = {"group": ["coat", "bag"], "low": [0.1, 0.8], "high": [0.3, 0.9]}
     answer = fl.Answer("", 0.9, fl.Table(rows), ("coat",))
     first, second = check(answer, {"coat": 0.5, "bag": 0.2})
-    assert "That is wrong: it is bag. 20% of" in first
+    assert "The answer is wrong: the worst class is bag. 20% of" in first
     assert "0 of 2 classes" in second
 
 

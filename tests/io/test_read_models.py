@@ -231,7 +231,7 @@ def test_columns_are_kept_once_where_files_agree_and_apart_where_they_do_not(tmp
 def test_one_id_must_mean_one_item(tmp_path):
     old, new = "id,text,predicted\n1,Hi,x\n2,Bye,y\n", "id,text,predicted\n1,Hi,x\n2,Hello,y\n"
     with pytest.raises(
-        InputError, match="'text' of item '2' is 'Bye' for 'old' and 'Hello' for 'new', and so for 1 of 2"
+        InputError, match="'text' of item '2' is 'Bye' for 'old' and 'Hello' for 'new'; they differ for 1 of 2"
     ):
         read_pool(files(tmp_path, old=old, new=new), content="text")
 

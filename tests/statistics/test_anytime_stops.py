@@ -98,6 +98,6 @@ def test_the_words_say_how_the_risk_is_shared_out() -> None:
     audit.tell(dict.fromkeys(audit.ask(30).ids, "g0"))
     words = audit.standing().words
     assert words.endswith("however often you look; the risk is shared out evenly between all groups.")
-    with pytest.raises(fl.SpecError, match="one share"):
+    with pytest.raises(fl.SpecError, match="a single share"):
         fl.create(None, "y", pool_of(3), task=fl.Identify(fl.Precision(), lowest=1),
                   stop=fl.Stop(probability=0.95, guarantee="anytime"))  # fmt: skip

@@ -43,10 +43,10 @@ _SCREEN = 20
 @click.option("--model", metavar="NAME", help="Answer for another model of the pool, from the same labels.")
 @click.option("--metric", metavar="NAME", help="A metric other than the question's.")
 @click.option("--groups", metavar="HOW", help="Other groups, as in `fewlabels new`.")
-@click.option("--lowest", type=click.IntRange(1), metavar="M", help="Instead: which M groups have the lowest metric?")
-@click.option("--highest", type=click.IntRange(1), metavar="M", help="Instead: which M groups have the highest?")
-@click.option("--compare", metavar="A,B", help="Instead: compare two groups.")
-@click.option("--certify", metavar="RULE", help='Instead: does every group reach a line, such as "accuracy >= 0.9"?')
+@click.option("--lowest", type=click.IntRange(1), metavar="M", help="Find the M groups with the lowest metric instead.")
+@click.option("--highest", type=click.IntRange(1), metavar="M", help="Find the M groups with the highest instead.")
+@click.option("--compare", metavar="A,B", help="Compare two groups instead.")
+@click.option("--certify", metavar="RULE", help='Check instead whether every group reaches a line: "accuracy >= 0.9".')
 @level_option
 @json_option
 def answer(

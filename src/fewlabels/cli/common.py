@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-# Control characters that JSON may contain as they are, and marks that turn the direction of writing.
+# Control characters that JSON may contain unescaped, and marks that change the direction of writing.
 _UNSHOWN = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 PROGRAMS = ("label-studio", "argilla", "prodigy", "doccano")  # as in interop, which is slow to import
@@ -50,7 +50,7 @@ def complete_names(ctx: click.Context, _: click.Parameter, incomplete: str) -> l
     from fewlabels.errors import StoreError
 
     address = ctx.params.get("address")
-    if not address or "://" in address:  # a server may take long to answer, and completion must not
+    if not address or "://" in address:  # a server may be slow to answer, and completion must not be
         return []
     try:
         with open_store(address) as store:
@@ -187,7 +187,7 @@ def talk(message: str) -> None:
 
 
 def say(message: str) -> None:
-    """Print a sentence that belongs to the result, on stdout: who keeps the table keeps its caveats."""
+    """Print a sentence that belongs to the result on stdout, so that a saved table keeps its caveats."""
     click.echo(harmless(message))
 
 
@@ -234,13 +234,13 @@ def _plain(value: Any) -> Any:
 
 
 class Bar:
-    """Progress of a long piece of work, which calls `bar(done, total)`, and `bar.say(words)` when a new part begins."""
+    """Shows the progress of long work, which calls `bar(done, total)`, and `bar.say(words)` when a new part begins."""
 
     def __call__(self, done: int, total: int) -> None:
         """Note how much of the work is done."""
 
     def say(self, words: str) -> None:
-        """Say what begins now; if no bar is drawn, as a line on stderr."""
+        """Say what begins now; if no bar is drawn, print a line on stderr."""
         talk(words)
 
 

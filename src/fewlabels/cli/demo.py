@@ -87,7 +87,7 @@ def demo(output: str, *, keep: str | None, runs: int, seed: int) -> None:
         for line in ["", *result(answer, first), *check(answer, accuracy)]:
             click.echo(line)
 
-        lean = read_pool(columns, classes=fashion.classes)  # without the pictures, which nobody looks at here
+        lean = read_pool(columns, classes=fashion.classes)  # without the pictures, which are not shown here
         ways: tuple[tuple[list[Run], Policy | None, int], ...] = (([first], None, 1), ([], UniformItems(), 0))
         with progress("measuring what that saved") as bar:
             for results, policy, begun in ways:
@@ -122,7 +122,7 @@ def label(audit: Assessment, truth: Mapping[str, str], watch: Watch) -> Run:
         batch = audit.ask(BATCH)
         labels += audit.tell({item: truth[item] for item in batch.ids})
         answer = audit.answer(draws=DRAWS)
-        # What looks like enough in a quick look must be so in a careful one, as the report takes it.
+        # What looks like enough at a quick look must also be enough at a careful one, as in the report.
         if (answer.probability or 0) >= SURE:
             answer = audit.answer()
         watch(labels, answer)
@@ -188,7 +188,8 @@ def check(answer: Answer, accuracy: Mapping[str, float]) -> list[str]:
     worst = min(accuracy, key=lambda name: accuracy[name])
     rows = list(answer.table.rows())
     held = sum(row["low"] <= accuracy[row["group"]] <= row["high"] for row in rows)
-    verdict = "That is right:" if worst == answer.groups[0] else f"That is wrong: it is {worst}."
+    wrong = f"The answer is wrong: the worst class is {worst}."
+    verdict = "The answer is right:" if worst == answer.groups[0] else wrong
     return [
         f"Here the truth is known. {verdict} {wording.percent(accuracy[worst])} of what it calls {worst} is one.",
         f"The intervals contain the true share in {held} of {len(rows)} classes.",
@@ -227,7 +228,7 @@ def _spread(runs: Sequence[Run], worst: str) -> str:
 
 
 def next_steps(kept: str | None, program: str = "fewlabels") -> list[str]:
-    """What to type next, with the program as it can be called here."""
+    """What to type next, with the command as it must be typed here."""
     own = [
         "Now your own file: a row for each item with an id, and a score for each class or the predicted class.",
         f"  {program} new audit.db predictions.csv --lowest 1",

@@ -21,7 +21,7 @@ _HELP = """Write the contents of an assessment to a file, or to stdout.
 
 \b
 WHAT is one of
-  labels      the id and label of every labelled item of the pool, for whichever question (the default)
+  labels      the id and label of every labelled item of the pool, whichever question asked for it (the default)
   log         everything that happened, in order: requests, labels, withdrawals, with time and annotator
   estimates   group, n, labelled, mean, low, high
   batch       the items that are pending, with an empty label, as `fewlabels ask` wrote them

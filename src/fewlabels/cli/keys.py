@@ -49,7 +49,7 @@ class Terminal:
     """The real keyboard."""
 
     def key(self) -> str:
-        """The next key, without waiting for Enter; the first of several at once, as no item was shown for the rest."""
+        """The next key, without waiting for Enter; the first of several, since no item was shown for the rest."""
         read = click.getchar()
         # Keys such as arrows come as several characters, which begin with Escape or a code of Windows.
         if len(read) == 1 or not read[0].isprintable():
@@ -82,7 +82,7 @@ class Pipe:
         return line.rstrip("\r\n")
 
     def show(self, text: str) -> None:
-        """Nobody is looking."""
+        """Show nothing: nobody is looking."""
 
 
 class Chooser(ABC):

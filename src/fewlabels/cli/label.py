@@ -78,7 +78,7 @@ class Sitting:
 
         self._queue = [item for item in self.audit.held(self.annotator) if item.annotator == self.annotator]
         if self._queue:
-            self.say(f"First come items that were handed out before: {len(self._queue):,}.")
+            self.say(f"You begin with {counted(len(self._queue), 'item')} that you were handed before.")
         if self.audit.pool.content is None:
             self.say(
                 "Only ids are shown: the assessment has no content column. To have one, see fewlabels new --content."

@@ -136,7 +136,7 @@ class Commands(click.Group):
             return super().main(args, standalone_mode=False, **extra)
         try:
             result = super().main(args, standalone_mode=False, **extra)
-            sys.stdout.flush()  # now, where an error can still be said
+            sys.stdout.flush()  # now, while an error can still be reported
         except click.exceptions.NoArgsIsHelpError as error:
             error.show()
             sys.exit(2)
@@ -168,7 +168,7 @@ class Commands(click.Group):
 
 
 def _let_go_of_output() -> None:
-    """Nothing more can be written to the output, and Python must not complain about that at exit."""
+    """Discard the output: nothing more can be written to it, and Python must not complain about that at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -188,7 +188,7 @@ def as_options(part: Argument | Call) -> str:
         return " ".join(map(as_options, part.options))
     if part.name not in _OPTIONS:
         return str(part)
-    from fewlabels.parts import Part, cli_name  # after an error there is time
+    from fewlabels.parts import Part, cli_name  # after an error, time does not matter
 
     option = f"--{part.name.replace('_', '-')}"
     if part.value is None or part.value is True:
@@ -255,12 +255,12 @@ def cli(ctx: click.Context, modules: Sequence[str]) -> None:
 
 def main() -> None:
     """Run the command line of this process."""
-    # Importing makes many objects, none of which is garbage. Looking for some all the time takes a sixth of a command,
-    # and doing so once, when there are a hundred thousand, a twentieth.
+    # Importing makes many objects, none of which is garbage. Searching for garbage all the time takes a sixth of a
+    # command's time, and doing so once, when there are a hundred thousand objects, a twentieth.
     gc.set_threshold(400_000)
     # The matrices of a command are small: more threads of OpenBLAS, which NumPy uses, would only wait and cost time.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Arrow's own allocator keeps what it got from the system: a sixth of the memory of a command, and as much time.
+    # Arrow's own allocator does not return memory to the system, which costs a sixth of a command's memory and time.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         cli.main(prog_name="fewlabels")
@@ -273,13 +273,15 @@ def main() -> None:
 def _leave(code: int) -> None:
     """End the process at once, if nothing in it could still have something to do.
 
-    Taking apart all that was imported, object by object, takes a tenth of a command. Everything due at the end is done
+    Destroying everything that was imported, object by object, takes a tenth of a command's time. Everything due at the
+    end is done
     first: databases are closed, and the output is written.
     """
-    # What DuckDB has made must be let go, or its library complains of leaks; threads, profilers and debuggers go on.
+    # DuckDB's objects must be released, or its library complains about leaks; with threads, profilers or debuggers, go
+    # on.
     if "_duckdb" in sys.modules or threading.active_count() > 1 or sys.getprofile() or sys.gettrace():
         return
-    gc.freeze()  # or the objects that are let go now have others looked at once more
+    gc.freeze()  # otherwise releasing these objects would start another collection
     atexit._run_exitfuncs()  # noqa: SLF001  (there is no other name for it)
     sys.stdout.flush()
     sys.stderr.flush()

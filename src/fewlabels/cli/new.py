@@ -58,7 +58,7 @@ Examples:
   fewlabels new audit.db 'predictions/*.parquet' --groups column:region
   fewlabels new audit.db postgresql://me@host/ml --table predictions
 """
-_MANY = 20  # from so many groups on, it is said that most of them are too small
+_MANY = 20  # from this many groups on, a warning says that most of them are too small
 _ANCHOR = (
     "Share of labels drawn at random from all items.  [default: 0.1, or 0.2 to 0.8 to estimate; 0 with --policy and "
     "for several models]"
@@ -198,7 +198,7 @@ def _stem(file: str, table: str | None) -> str:
 
 
 def _is_file(word: str) -> bool:
-    """Whether a word is a file of predictions and not the name of an assessment: by its ending, or since it exists."""
+    """Whether a word is a file of predictions and not the name of an assessment, by its ending or because it exists."""
     from fewlabels.interop.saved_dataset import is_saved
     from fewlabels.io.files import ENDINGS
     from fewlabels.io.table_roles import is_table
@@ -236,7 +236,7 @@ def _about(groups: Partition, task: Task, stop: Stop, model: str | None) -> list
 
 
 def _on_votes(spec: Spec) -> list[Understood]:
-    """Describe how labels are taken, if not each as true from one person."""
+    """Describe how labels are taken, unless each is taken as true from one person."""
     from fewlabels.understanding.words import Understood
     from fewlabels.wording import chosen, counted
 

@@ -27,7 +27,7 @@ def output_options(command: Decorated) -> Decorated:
     for option in reversed((
         click.option("-o", "--output", metavar="FILE", help="Where to write.  [default: stdout]", type=click.Path()),
         click.option("--format", "format_", type=click.Choice(_FORMATS), help="[default: by FILE's ending, or csv]"),
-        click.option("--excel", is_flag=True, help="CSV for Excel: letters are right, and no text runs as a formula."),
+        click.option("--excel", is_flag=True, help="CSV for Excel: accents are shown, and no text runs as a formula."),
     )):  # fmt: skip
         command = option(command)
     return command
@@ -74,7 +74,7 @@ def write(
     if style == "xlsx":
         save(workbook(rows, columns, choices), target)
         return
-    if target is sys.stdout and sys.stdout.isatty():  # a pipe gets the data as they are; a terminal would obey them
+    if target is sys.stdout and sys.stdout.isatty():  # a terminal would obey control characters; a pipe does not
         shown = io.StringIO()
         write_rows(rows, shown, columns=columns, style=cast("Style", style), excel=excel)
         click.echo(harmless(shown.getvalue()), nl=False)

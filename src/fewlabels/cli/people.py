@@ -31,7 +31,7 @@ def invite(database: str, name: str, address: str, *, owner: bool, again: bool, 
     with open_store(database) as store:
         everybody = People(store)
         if not again and any(person.name == name and person.revoked_at is None for person in everybody.list()):
-            raise InputError(f"{name!r} was invited already. Add --again to replace the link, or choose another name.")
+            raise InputError(f"{name!r} has already been invited. Add --again for a new link, or choose another name.")
         token = everybody.invite(name, "owner" if owner else None, again=again)
         role = next(person.role for person in everybody.list() if person.name == name)
     link = f"{address.rstrip('/')}/sign-in#{token}"

@@ -24,7 +24,7 @@ _SAMPLE = "For a table: read N random items into memory, for several models, sco
 # Bytes: a larger file is left where it is, if DuckDB is installed. A text has some eight times the bytes of Parquet.
 _LARGE = {".parquet": 250_000_000, ".pq": 250_000_000, ".csv": 2_000_000_000, ".tsv": 2_000_000_000}
 _UNLISTED = "Whether an answer that is not in --classes is refused or counts as wrong.  [default: refuse]"
-_SPELLING = 'Read "Yes." as the class yes: case, spaces and marks do not matter.'
+_SPELLING = 'Read "Yes." as the class yes: case, spaces and punctuation do not matter.'
 _SENTENCES = 'Read "It is spam." as the class spam: an answer is the one class of --classes that it names.'
 _NEVER = "An answer that is never right, such as \"I'm sorry*\" or '' for none at all. Repeatable."
 _EVIDENCE = "Columns known for every item that help to tell right from wrong, such as a judge's verdicts or a score."

@@ -23,7 +23,7 @@ _VERDICT = (
     "Column of a judge's verdicts, pass or fail: how many would people pass, and how good is the judge? NAME=WORD says "
     "which verdict passes; further columns after commas are evidence."
 )
-_LABELS = "Enough: this many labels, including earlier ones of the pool."
+_LABELS = "Stop at this many labels, including earlier ones of the pool."
 _METRICS = "For one class: f1:CLASS, and so on."
 _TASKS = "[default: what the other options imply]"
 _BY = click.Choice(["neyman", "information", "confidence"])
@@ -46,7 +46,7 @@ class PartOption(click.Option):
     """An option that names a metric, task, policy or prior; its help begins with the registered names.
 
     Making the list imports every part, which takes half a second. So the help shows the one in `part_names`, unless
-    there may be parts of somebody else's: imported ones, or those of an installed package.
+    there may be other parts: imported ones, or those of an installed package.
     """
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
@@ -119,9 +119,9 @@ def stop_options(command: Decorated) -> Decorated:
     """Add the options --stop-labels, --stop-probability, --stop-width and --stop-overall."""
     for option in reversed((
         click.option("--stop-labels", type=click.IntRange(1), metavar="N", help=_LABELS),
-        click.option("--stop-probability", type=_SHARE, metavar="P", help="Enough: the answer is this probable."),
-        click.option("--stop-width", type=_WIDTH, metavar="W", help="Enough: no group's interval is wider."),
-        click.option("--stop-overall", type=_WIDTH, metavar="W", help="Enough: the average's interval is no wider."),
+        click.option("--stop-probability", type=_SHARE, metavar="P", help="Stop when the answer is this probable."),
+        click.option("--stop-width", type=_WIDTH, metavar="W", help="Stop when no group's interval is wider."),
+        click.option("--stop-overall", type=_WIDTH, metavar="W", help="Stop when the average's interval is no wider."),
     )):  # fmt: skip
         command = option(command)
     return command

@@ -57,7 +57,7 @@ def relocate(address: str, words: Sequence[str], *, table: str | None) -> None:
                 try:
                     with watched(opened):
                         moved = moved_to(pool, opened)
-                except FewlabelsError as error:  # it changed, or lacks a column that another one needs
+                except FewlabelsError as error:  # the table has changed, or lacks a column that another needs
                     if audit.name in names:
                         raise
                     talk(f"{' and '.join(names)} was not moved: {error}")

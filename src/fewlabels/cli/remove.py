@@ -29,4 +29,4 @@ def remove(address: str, name: str) -> None:
 
     with closing(Store(address, existing=True)) as store:
         store.remove(name)
-    talk(f"{name!r} is removed. Nobody had been asked anything in it.")
+    talk(f"{name!r} was removed. Nobody had been asked anything in it.")

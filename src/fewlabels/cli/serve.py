@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104  (only to be recognised)
-_RUBBISH = 20_000  # new objects between two looks for rubbish
+_RUBBISH = 20_000  # new objects between two garbage collections
 _LAST = 5  # seconds that open requests have to end
 
 _UPLOAD = "Largest file that owners may upload to make an assessment; 0: none."
@@ -103,11 +103,11 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:
         config.proxy_headers, config.timeout_graceful_shutdown = False, _LAST  # web/proxies.py reads their headers
         config.limit_concurrency = 2 * MOST  # idle connections make room long before
         server = uvicorn.Server(config)
-        app.state.service.closing = lambda: server.should_exit  # or an open dashboard would keep it from ending
+        app.state.service.closing = lambda: server.should_exit  # or an open dashboard would keep it from stopping
         port = listening.getsockname()[1]
         address = settings.address or _address(host, port, secure=settings.secure) + settings.root_path
         _greet(People(store), database, address, host, secure=settings.secure)
-        # Pools and ledgers are millions of objects that live as long as the server: none of them is ever rubbish.
+        # Pools and ledgers are millions of objects that live as long as the server, so none of them is ever garbage.
         gc.collect()
         gc.freeze()
         gc.set_threshold(_RUBBISH)
@@ -116,7 +116,7 @@ def serve(database: str, host: str, port: int, **options: Any) -> None:
 
 
 def _opened(database: str) -> AbstractContextManager[Store]:
-    """Open a database; a file that does not exist is begun, and filled in the browser."""
+    """Open a database; a file that does not exist is created, to be filled in the browser."""
     from fewlabels.cli.common import shown
     from fewlabels.store import Store
     from fewlabels.store.address import NoFileError
@@ -186,10 +186,10 @@ def _address(host: str, port: int, *, secure: bool) -> str:
 
 
 def _this_computer() -> str:
-    """Return the address of this computer in its network: a phone beside it rarely knows it by name."""
+    """Return the address of this computer in its network: a phone nearby rarely knows it by name."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
         try:
-            route.connect(("192.0.2.1", 9))  # nothing is sent: it only chooses the way there
+            route.connect(("192.0.2.1", 9))  # nothing is sent: this only chooses the route
             return str(route.getsockname()[0])
         except OSError:
             return socket.gethostname()

@@ -97,7 +97,7 @@ def show(
     measured = metric_from(metric, pool) if metric else audit.spec.task.metric
     by = groups_from(groups, pool) if groups else audit.groups_of(model)
     check_guarantee(guarantee, together=together)
-    # A headline goes by the posterior's intervals, so that it has no place above others.
+    # A headline is based on the posterior's intervals, so it does not belong above any others.
     short = not as_json and (sys.stdout.isatty() or is_too_large(measured, by, pool))
     most = top or (_SCREEN if short else None)
     sort = sort or _worst_first(audit, measured, is_cut=len(by) > (most or len(by)))
@@ -110,7 +110,7 @@ def show(
         else:
             table = other_table(audit, measured, by, level, guarantee=guarantee, together=together, model=model)
             table = _first(_sorted(table, audit, sort), top)
-        # Read where the finding was, so that the numbers belong together and are not computed twice.
+        # Read from the same state as the finding, so that the numbers agree and are not computed twice.
         known = _progress(audit.snapshot()) | _sentences(finding)
     if not as_json:
         for line in _words(audit, known, address):

@@ -139,7 +139,7 @@ def _refuse(options: ReadOptions, content: Sequence[str] | None) -> None:
 
 @contextmanager
 def watched(table: RemoteTable) -> Iterator[None]:
-    """Show how far the engine is, with the rows that it has read if it can tell."""
+    """Show how far the engine has got, with the number of rows read if it is known."""
     from fewlabels.cli.common import progress
 
     with progress(f"reading {table.name}") as bar:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fewlabels.io.labels import LabelRow
     from fewlabels.pool import Pool
 
-_SPELLINGS = 3  # as many are said; somebody who types labels has twenty
+_SPELLINGS = 3  # spellings that are listed
 
 _HELP = """Read labels.
 
@@ -118,7 +118,7 @@ def tell(
 
 
 def _valid_labels(audit: Assessment, items: Sequence[str]) -> dict[str, str]:
-    """The labels that are valid now, of some items: those of all are very many in a long log."""
+    """The labels of some items that are valid now; in a long log, those of all items would be very many."""
     import numpy as np
 
     labelled, true = audit.labelled_items()
@@ -129,7 +129,7 @@ def _valid_labels(audit: Assessment, items: Sequence[str]) -> dict[str, str]:
 
 
 def _own_labels(audit: Assessment, annotator: str | None) -> dict[str, str]:
-    """What this person has said before: where several people vote, the word of another is not replaced."""
+    """What this person has said before: if several people vote, nobody replaces another person's answer."""
     answers = audit.answers(annotator, most=len(audit.pool))
     return {item: label for item, label in zip(answers["id"], answers["label"], strict=True) if label is not None}
 

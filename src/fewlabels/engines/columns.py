@@ -41,9 +41,9 @@ class Columns:
         Columns of `keep` that are numbers: name, low and width. The value is the step k = floor((x − low)/width) as
         text, from 0 to 11; with the width 0 the number itself.
     bins
-        Columns of `keep` that are put into bins: their edges, ascending, and whether they are of the kind "date", in
-        which they count days since 1970-01-01. The value is the number of edges that are not above, as text. "count" is
-        how many bins were asked for, which may be more than there are.
+        Columns of `keep` that are put into bins: their edges, in increasing order, and whether they are of the kind
+        "date", in which they count days since 1970-01-01. The value is the number of edges that are not above, as text.
+        "count" is how many bins were asked for, which may be more than there are.
     gaps
         Whether a prediction may be missing: this model did not answer that item. It is null, and its confidence too.
     spelt

@@ -96,7 +96,7 @@ def _fault(name: str) -> InputError | None:
             return None
 
 
-def _wrong_row(name: str, rows: _csv._reader, lines: _Lines, start: Start) -> InputError | None:
+def _wrong_row(name: str, rows: _csv.Reader, lines: _Lines, start: Start) -> InputError | None:
     """The first row with more or fewer fields than the header, or with a different end."""
     columns, end, line, row = list[str](), "", 1, 0
     try:

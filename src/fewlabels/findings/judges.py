@@ -66,32 +66,32 @@ def judges_of(audit: Assessment) -> list[Judge]:
     pool, metric = audit.pool, audit.spec.task.metric
     if audit.spec.task.of_models:
         return []
-    found = []
+    judges = []
     if isinstance(metric, Prevalence):
-        said = np.where(pool.predicted < len(pool.choices), pool.predicted, -1).astype(np.int64)
-        found.append(Judge(PREDICTED, _passed(said, pool.choices.index(metric.positive))))
+        answers = np.where(pool.predicted < len(pool.choices), pool.predicted, -1).astype(np.int64)
+        judges.append(Judge(PREDICTED, _passed(answers, pool.choices.index(metric.positive))))
     for name in pool.evidence:
         own = _verdict(pool, name, metric)
         if own is not None:
-            found.append(Judge(name, own))
-    return found
+            judges.append(Judge(name, own))
+    return judges
 
 
-def _passed(said: NDArray[np.int64], positive: int) -> NDArray[np.int64]:
-    return np.where(said < 0, -1, said == positive).astype(np.int64)
+def _passed(answers: NDArray[np.int64], positive: int) -> NDArray[np.int64]:
+    return np.where(answers < 0, -1, answers == positive).astype(np.int64)
 
 
 def _verdict(pool: Pool, name: str, metric: Metric) -> NDArray[np.int64] | None:
     """The verdict of an evidence column on each item, if it has verdicts; else None."""
     column = pool.column(name)
-    if isinstance(metric, Prevalence) and (said := verdicts(column, pool.choices)) is not None:
-        return _passed(said, pool.choices.index(metric.positive))
+    if isinstance(metric, Prevalence) and (answers := verdicts(column, pool.choices)) is not None:
+        return _passed(answers, pool.choices.index(metric.positive))
     words = sorted({str(value) for value in column.unique().to_pylist() if value is not None})
     good = passing(words)
     if good is None:
         return None
-    said = np.array([-1 if value is None else words.index(str(value)) for value in column.to_pylist()])
-    return _passed(said, words.index(good))
+    answers = np.array([-1 if value is None else words.index(str(value)) for value in column.to_pylist()])
+    return _passed(answers, words.index(good))
 
 
 def judge_table(audit: Assessment, level: float, groups: Partition | str | None = None, draws: int = _DRAWS) -> Table:
@@ -267,8 +267,8 @@ def _mirrored(audit: Assessment, judge: Judge) -> tuple[Pool, Prevalence]:
         others = [name for name in pool.choices if name != metric.positive]
         names = (metric.positive, others[0] if len(others) == 1 else "the rest")
         if judge.name != PREDICTED and len(others) == 1:
-            said = [None if k >= len(pool.choices) else pool.choices[k] for k in pool.predicted.tolist()]
-            columns[PREDICTED] = pa.chunked_array([pa.array(said, pa.string())])
+            answers = [None if k >= len(pool.choices) else pool.choices[k] for k in pool.predicted.tolist()]
+            columns[PREDICTED] = pa.chunked_array([pa.array(answers, pa.string())])
     if pool.confidence is not None:
         columns["its confidence"] = pa.chunked_array([pa.array(pool.confidence)])
     silent = judge.verdict < 0
@@ -313,19 +313,19 @@ def _measures(
 
 
 def _rows(measures: list[Measured], level: float) -> Iterator[dict[str, object]]:
-    for one in measures:
-        (mean,), (low,), (high,) = summed_up(one.draws[:, None], level)
-        yield {"measure": one.name, "k": one.k, "of": one.of, "mean": mean, "low": low, "high": high}
+    for measure in measures:
+        (mean,), (low,), (high,) = summed_up(measure.draws[:, None], level)
+        yield {"measure": measure.name, "k": measure.k, "of": measure.of, "mean": mean, "low": low, "high": high}
 
 
 def judge_rows(table: Table) -> list[list[str]]:
     """The table for readers: a head, and a row for each judge and group."""
     head = ["judge", "group", *(_TITLES.values())]
-    found: dict[tuple[str, bool, str], list[str]] = {}
+    rows_of: dict[tuple[str, bool, str], list[str]] = {}
     for row in table.rows():
         who = "the verdict" if row["judge"] == PREDICTED else row["judge"]
         where = _EVERYWHERE if row["whole"] else row["group"]
-        cells = found.setdefault((row["judge"], row["whole"], row["group"]), [who, where])
+        cells = rows_of.setdefault((row["judge"], row["whole"], row["group"]), [who, where])
         write = _kappa if row["measure"] == "kappa" else percent
         if row["mean"] is None:  # it is 0/0
             cells.append("–")
@@ -333,7 +333,7 @@ def judge_rows(table: Table) -> list[list[str]]:
         range_ = "" if row["measure"] == "says pass" else f" ({write(row['low'])} – {write(row['high'])})"
         counts = "" if row["k"] is None else f"; {row['k']:,} of {row['of']:,}" if row["of"] else "; no label"
         cells.append(f"{write(row['mean'])}{range_}{counts}")
-    return [head, *found.values()]
+    return [head, *rows_of.values()]
 
 
 def judge_sheet(table: Table) -> list[list[str]]:

@@ -29,18 +29,19 @@ if TYPE_CHECKING:
     from fewlabels.io.manner import Manner
     from fewlabels.io.source import Source
 
-_LOOKED_AT = 200  # answers that are not in the list, which are looked at for a way to read them
+_LOOKED_AT = 200  # how many answers that are not in the list are examined for a way to read them
 
 
 def classes_and_predicted(
     source: Source, roles: Roles, table: pa.Table | None, manner: Manner, *, gaps: bool = False
 ) -> tuple[tuple[str, ...], NDArray[np.int32] | None]:
-    """The class names, and if a column has the predicted classes their positions, shape (items,).
+    """The class names and, if a column has the predicted classes, their positions, shape (items,).
 
     A missing answer has the position -1. With `gaps` an answer may be missing, and one class is enough: other models
     may name others. With `manner.unlisted` an answer that is not in the list of classes counts as none, and so does one
     that is never right. In any spelling, an answer is the class in the list from which it differs only in case, spaces
-    and marks; without a list, the commonest spelling of each answer is its class. A sentence is the class it names.
+    and punctuation; without a list, the commonest spelling of each answer is its class. A sentence is the class it
+    names.
     """
     known, unlisted, never = roles.classes, manner.unlisted, manner.never
     if roles.vector and known is None:
@@ -121,7 +122,7 @@ def _commonest(answers: pa.DictionaryArray[Any, Any]) -> list[str]:
 
 
 def _meant(at: Place, distinct: Sequence[str], classes: tuple[str, ...], manner: Manner) -> dict[str, int]:
-    """The position of the class that each answer means, in whatever spelling or sentence. What is unclear is left out.
+    """The position of the class that each answer means, in any spelling or sentence. Unclear answers are left out.
 
     An answer whose spelling could be that of two classes is refused.
     """
@@ -129,8 +130,8 @@ def _meant(at: Place, distinct: Sequence[str], classes: tuple[str, ...], manner:
     for answer, meant in spelt.items():
         if len(meant) > 1:
             raise InputError(
-                f"{answer!r} may be {meant[0]!r} or {meant[1]!r}: these classes differ only in case, spaces or marks. "
-                "Correct the answer; or keep one of the two in ",
+                f"{answer!r} may be {meant[0]!r} or {meant[1]!r}: these classes differ only in case, spaces or "
+                "punctuation. Correct the answer; or keep one of the two in ",
                 Argument("classes"),
                 "; or leave out ",
                 Argument("in_sentences" if manner.in_sentences else "any_spelling", value=True),
@@ -146,8 +147,8 @@ def _meant(at: Place, distinct: Sequence[str], classes: tuple[str, ...], manner:
 def _answers(
     source: Source, name: str, table: pa.Table, is_never: Callable[[str], bool], *, gaps: bool, unlisted: bool
 ) -> pa.Array[Any]:
-    """The answers as text, missing where there is none or one that is never right."""
-    # Spaces around a class are a slip in the file, and labels are read without them too.
+    """The answers as text; an answer that is absent or never right is missing."""
+    # Spaces around a class are a mistake in the file, and labels are read without them too.
     text = pc.utf8_trim_whitespace(as_text(source, name, table[name]).combine_chunks())
     text = pc.if_else(pc.is_in(text, pa.array(["", *([pools.NO_ANSWER] if gaps or unlisted else [])])), None, text)
     if text.null_count and not (gaps or unlisted or is_never("")):
@@ -163,7 +164,7 @@ def _answers(
 
 
 def _in_one_form(text: pa.Array[Any], known: Sequence[str] | None) -> pa.Array[Any]:
-    """The answers, with those as one that differ only in whether an accent is a character of its own."""
+    """The answers, with those merged that differ only in whether an accent is a character of its own."""
     encoded = text.dictionary_encode()
     distinct = [str(value) for value in encoded.dictionary.to_pylist()]
     meant = one_form(distinct, known)
@@ -174,7 +175,7 @@ def _in_one_form(text: pa.Array[Any], known: Sequence[str] | None) -> pa.Array[A
 
 
 def one_form(answers: Sequence[str], known: Sequence[str] | None = None) -> dict[str, str]:
-    """The answers to write otherwise, so that none differ only in whether an accent is a character of its own.
+    """The answers to rewrite, so that none differ only in whether an accent is a character of its own.
 
     They are written as in the list of classes, if there is one; otherwise without such characters. An answer that
     occurs in one form only stays as it is.
@@ -222,7 +223,7 @@ def _check_spaces(at: Place, classes: tuple[str, ...]) -> None:
 
 
 def _check_alike(source: Source, column: str, predicted: pa.Array[Any], classes: tuple[str, ...]) -> None:
-    """Refuse 'Billing ' beside 'billing', most likely a slip; if it is not, the caller can name the classes."""
+    """Refuse 'Billing ' beside 'billing', probably a mistake; if it is not, the caller can name the classes."""
     pair = alike(classes)
     if pair is None:
         return
@@ -240,9 +241,9 @@ def _check_alike(source: Source, column: str, predicted: pa.Array[Any], classes:
 
 
 def _check_refusals(source: Source, column: str, predicted: pa.Array[Any], classes: tuple[str, ...]) -> None:
-    """Refuse a sentence with which a language model refuses as a class; if it is one, the caller can name the classes.
+    """Refuse to take a language model's refusal for a class; if it is one, the caller can name the classes.
 
-    Where nearly every answer is another text, they are not classes at all, and something else is wrong.
+    If nearly every answer is different, the answers are not classes at all, and something else is wrong.
     """
     refusals = [name for name in classes if refuses(name)]
     if not refusals or 2 * len(classes) > len(predicted):
@@ -333,7 +334,7 @@ def _unknown_class(at: Place, strange: Sequence[str], classes: tuple[str, ...], 
 
 
 def _reading(strange: Sequence[str], classes: tuple[str, ...], manner: Manner) -> list[Piece]:
-    """How answers that are not in the list could be read, if there are ways: one message for all that are wrong."""
+    """How answers that are not in the list could be read, if possible: one message about all wrong answers."""
     some, pieces = strange[:_LOOKED_AT], list[Piece]()
     spelt = {value for value, meant in readings(some, classes).items() if len(meant) == 1}
     sentence = next((value for value in some if value not in spelt and len(named(value, classes)) == 1), None)
@@ -341,7 +342,7 @@ def _reading(strange: Sequence[str], classes: tuple[str, ...], manner: Manner) -
         pieces += [f"; or read a sentence that names one class, such as {sentence!r}, as that class, with "]
         pieces += [Argument("in_sentences", value=True)]
     elif spelt:
-        pieces += ["; or read answers whatever their case and marks, with ", Argument("any_spelling", value=True)]
+        pieces += ["; or ignore case and punctuation, with ", Argument("any_spelling", value=True)]
     if patterns := _patterns(some):
         pieces += ["; or count what looks like a refusal as wrong, with ", Argument("never_right", patterns)]
     return pieces

@@ -1,6 +1,6 @@
 """How much a packed Arrow file unpacks to, found without unpacking it.
 
-Arrow sets memory aside for a whole batch before anybody can count it. Every packed buffer begins with its unpacked
+Arrow allocates memory for a whole batch before anybody can measure it. Every packed buffer begins with its unpacked
 length, and the head of each message says where the buffers are: a FlatBuffers table, of which a few fields are read
 here. The format: https://arrow.apache.org/docs/format/Columnar.html#serialization-and-interprocess-communication-ipc
 and https://flatbuffers.dev/internals/
@@ -21,7 +21,7 @@ _DICTIONARY, _BATCH = 2, 3  # kinds of messages
 
 
 def unpacked_size(path: Path) -> int:
-    """Return the bytes of all buffers in a file or stream, unpacked; what is damaged ends the count.
+    """Return the unpacked size of all buffers in a file or stream, in bytes; the count ends at damage.
 
     >>> import pathlib, tempfile
     >>> import pyarrow as pa

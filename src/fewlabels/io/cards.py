@@ -36,7 +36,7 @@ def text_of(row: Mapping[str, Any]) -> str:
 
 
 def columns_of_card(pool: Pool) -> list[str]:
-    """The columns that the content of a pool shows; empty if it is not a card, or its columns are not there.
+    """The columns that the content of a pool shows; empty if it is not a card, or if the pool lacks its columns.
 
     >>> import fewlabels as fl
     >>> table = {"predicted": ["cat", "dog"], "image": ["a.png", "b.png"], "caption": ["Hm", "Oh"]}
@@ -50,7 +50,7 @@ def columns_of_card(pool: Pool) -> list[str]:
 
 
 def opened_card(content: str | None, row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The columns of one item's card, if its content is the card of just these; None if it is a text of its own.
+    """The columns of one item's card, if its content is made from exactly these; None if it is a text of its own.
 
     `row` has the columns of the card and the content. A column that is called "a+b" by chance shows its own text.
     """

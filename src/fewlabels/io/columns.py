@@ -83,7 +83,7 @@ def as_numbers(source: Source, name: str, column: pa.ChunkedArray[Any]) -> NDArr
 
 
 def looks_numeric(source: Source, name: str) -> bool:
-    """Whether most of the first values of a column are numbers, so that one bad value is reported and not accepted."""
+    """Whether most of the first values of a column are numbers, so that one bad value is reported as an error."""
     kind = source.schema.field(name).type
     if is_number(kind) or not source.untyped:
         return is_number(kind)
@@ -93,7 +93,7 @@ def looks_numeric(source: Source, name: str) -> bool:
 
 
 def spelt(source: Source, text: str) -> float | None:
-    """The number that a text spells, without its percent sign, in a file without types; None if it spells none."""
+    """The number that a text represents, without its percent sign, in a file without types; None if there is none."""
     text = text.strip().removesuffix("%")
     try:
         return float(text.replace(",", ".") if source.comma else text)
@@ -253,7 +253,7 @@ def _without(column: pa.ChunkedArray[Any], mask: Any) -> pa.ChunkedArray[Any]:
 
 
 def _guessed(source: Source, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
-    """A column of text as the flags or numbers that it spells, if all of it does."""
+    """A column of text as truth values or numbers, if all of its values can be read as these."""
     some = column.drop_null()
     if len(some) == 0:
         return column

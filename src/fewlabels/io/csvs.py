@@ -38,7 +38,7 @@ class _CsvFile:
     name: str
     delimiter: str
     columns: tuple[str, ...]
-    header: int  # lines up to and with the column names
+    header: int  # lines up to and including the column names
     width: int  # characters of the header
     comma: bool = False  # whether numbers have a decimal comma
     percent: frozenset[str] = frozenset()  # columns whose numbers have a percent sign
@@ -90,11 +90,11 @@ class _CsvFile:
     def line(self, row: int) -> int | None:
         try:
             return next((line for line, _ in islice(self.records(), row - 1, row)), None)
-        except csv.Error:  # a field beyond the limit of Python's reader; the row number must do
+        except csv.Error:  # a field beyond the limit of Python's reader; the row number has to suffice
             return None
 
     def explained(self, error: Exception, numbers: list[str]) -> InputError:
-        """Find what Arrow could not read again with Python's slower reader, which knows the lines."""
+        """Find what Arrow could not read with Python's slower reader, which knows the line numbers."""
         places = [(self.columns.index(name), name) for name in numbers]
         first: tuple[str, NotANumber] | None = None
         rows: list[tuple[int, int]] = []
@@ -115,7 +115,7 @@ class _CsvFile:
         except (EOFError, zlib.error, gzip.BadGzipFile) as broken:
             return not_unpacked(self.name, broken)
         except csv.Error:
-            pass  # then Arrow's own message must do
+            pass  # then Arrow's own message has to suffice
         return InputError(f"{self.name} cannot be read as CSV: {error}. Look for a quote that is never closed.")
 
 
@@ -179,7 +179,7 @@ def not_unpacked(name: str, error: Exception) -> InputError:
 
 
 def check_start(path: Path, name: str, within: Limits) -> None:
-    """Refuse an empty file, and UTF-16, which other readers take for nonsense."""
+    """Refuse an empty file, and UTF-16, which other readers would misread."""
     with _binary(path, name, within) as stream:
         start = stream.read(1000)
     if not start.strip(b"\xef\xbb\xbf \t\r\n"):

@@ -87,8 +87,8 @@ def open_excel(path: Path, name: str, within: Limits) -> Source:
 def _check_declarations(workbook: IO[bytes], name: str) -> None:
     """Refuse a workbook whose XML declares a document type: no program writes one.
 
-    It can define texts that stand for other texts, a hundred times as many as the size of a file allows, or name files
-    of this computer.
+    It can define entities that expand to far more text than the size of the file suggests, or name files of this
+    computer.
     """
 
     def declares(*_: object) -> None:
@@ -111,10 +111,10 @@ class _BeginsError(Exception):
 
 
 def _titles(rows: Sequence[Sequence[Any]]) -> int:
-    """How many rows with one cell, as titles of reports are, stand above the names of the columns.
+    """How many rows with a single cell, such as the titles of reports, are above the names of the columns.
 
     Names are different texts, one for each column that has values below, and no value there is the same. Otherwise, or
-    if a title could be a name itself, the first row has the names: nothing is passed over that may be an item.
+    if a title could be a name itself, the first row has the names: nothing that may be an item is skipped.
     """
     from fewlabels.io.finder import names  # which opens files, with this module
 
@@ -134,8 +134,8 @@ def _titles(rows: Sequence[Sequence[Any]]) -> int:
 def _rows(sheet: Any, name: str, within: Limits, room: Counter) -> list[tuple[int, Sequence[Any]]]:
     """The rows that have a value, each up to its last one, with their numbers.
 
-    A row is as wide as the place of its last cell, and all rows before one that says it is the millionth are there: a
-    few bytes can ask for any number of cells. So each row is looked at as it comes.
+    A row reaches to its last cell, and a row that says it is the millionth implies all rows before it: a few bytes can
+    ask for any number of cells. So each row is checked as it is read.
     """
     sheet.reset_dimensions()  # the size that the file gives need not be true
     kept = []

@@ -63,7 +63,7 @@ def open_file(path: Path, name: str, within: Limits) -> Source:
     suffix = (path.with_suffix("") if packed else path).suffix.lower()
     try:
         is_folder, is_there = path.is_dir(), path.exists()
-    except OSError as error:  # a name that is too long, or a folder that one may not look into
+    except OSError as error:  # a name that is too long, or a folder without read permission
         raise InputError(f"cannot open {name}: {error.strerror}. Check the path.") from None
     if is_folder:
         return open_folder(path, name, within)
@@ -132,7 +132,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _written_out(batch: pa.RecordBatch, counter: Counter) -> pa.RecordBatch:
-    """The batch with its texts in full, after the counter has seen how many bytes that takes."""
+    """The batch with its texts in full, after the counter has counted how many bytes that takes."""
     columns: list[pa.Array[Any]] = []
     for column in batch.columns:
         if isinstance(column, pa.DictionaryArray) and _is_text(column.type.value_type):
@@ -192,7 +192,7 @@ def _open_npz(path: Path, name: str, within: Limits) -> Source:
 
 
 def _check_members(path: Path, name: str, within: Limits) -> None:
-    """Refuse an archive whose arrays are not as long as their headers say, before memory is set aside for them."""
+    """Refuse an archive whose arrays are not as long as their headers say, before memory is allocated for them."""
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         within.check_columns(name, len(members))

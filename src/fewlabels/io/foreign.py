@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def foreign(data: object, name: str) -> Source | None:
-    """A JSON value, or the values of a file of JSON lines, as the source that another program meant; None if it is a
-    plain table.
+    """A JSON value, or the values of a file of JSON lines, as a source in the format of another program; None if it is
+    a plain table.
     """
     from fewlabels.interop.evaluations import from_json
 

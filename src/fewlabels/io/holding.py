@@ -1,4 +1,4 @@
-"""Files and folders that a process holds while it uses them: what nobody holds was left behind by a killed one."""
+"""Files and folders that a process locks while it uses them: those without a lock were left by a killed one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _YOUNG = 60.0  # seconds in which a folder may have been made, and not be held y
 
 
 def hold(number: int) -> bool:
-    """Lock an open file or folder until it is closed, or its process ends; False if somebody has it, or cannot know."""
+    """Lock an open file or folder until it is closed or its process ends; False if somebody has it, or nobody knows."""
     try:
         import fcntl
     except ImportError:  # Windows

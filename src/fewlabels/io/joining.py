@@ -27,9 +27,10 @@ _FLOAT = re.compile(r"-?[0-9]+\.0+")
 def join(pools: Mapping[str, Pool], *, named: bool = False, any_spelling: bool = False) -> Pool:
     """Join pools of one model each by id.
 
-    The items are those of the first model, then those that the next ones add. The classes are the union. An item that
-    a model does not have is one that it did not answer. `named` says that the caller named the classes, and
-    `any_spelling` that case, spaces and marks do not matter: the commonest spelling of all models is then the class.
+    The items are those of the first model, then those that the next ones add. The classes are the union. An item that a
+    model does not have is one that it did not answer. `named` says that the caller named the classes, and
+    `any_spelling` that case, spaces and punctuation do not matter: the commonest spelling of all models is then the
+    class.
 
     Examples
     --------
@@ -148,7 +149,7 @@ def _union(pools: Mapping[str, Pool], *, named: bool, any_spelling: bool) -> tup
 
 
 def _check_overlap(pools: Mapping[str, Pool], rows: Mapping[str, NDArray[np.int64]]) -> None:
-    """Refuse models that have no item in common with the first: their ids are not of one kind."""
+    """Refuse models that have no item in common with the first: their ids do not match."""
     (first, base), *others = pools.items()
     for name, pool in others:
         if not np.isin(rows[name], rows[first]).any():
@@ -234,9 +235,9 @@ def _other_content(
             item = pools[first].ids[int(np.flatnonzero(rows[first] == at[0])[0])].as_py()
             said = [str(one[int(at[0])].as_py())[:60] for one in (base, column)]
             return InputError(
-                f"{name!r} of item {item!r} is {said[0]!r} for {first!r} and {said[1]!r} for {model!r}, and so for "
-                f"{len(at):,} of {len(column):,} items. One id must mean one item: correct the ids, or name another "
-                "column with ",
+                f"{name!r} of item {item!r} is {said[0]!r} for {first!r} and {said[1]!r} for {model!r}; they differ "
+                f"for {len(at):,} of {len(column):,} items. One id must mean one item: correct the ids, or name "
+                "another column with ",
                 Argument("content"),
                 ".",
             )

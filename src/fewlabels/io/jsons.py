@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _TwiceError(ValueError):
-    """An object has the same key twice; other readers would take the last value and say nothing."""
+    """An object has the same key twice; other readers would silently take the last value."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

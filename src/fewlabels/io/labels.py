@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _MARK = " If nobody can tell, write (skip) or (skip: reason)."
 _MOST_CLASSES = 30  # that a message names
-_SOME = 4  # strangers from which on all of them together say that it is another file
+_SOME = 4  # unknown ids that together show that it is the wrong file
 _SKIP = re.compile(r"\(skip(?::(.*))?\)", re.IGNORECASE | re.DOTALL)
 
 
@@ -75,7 +75,7 @@ class _Trouble:
         return some_of((row.item for row in self.rows), MOST_NAMED)
 
     def hint(self, pool: Pool) -> str:
-        """What to do, as a clause; empty if nothing comes to mind."""
+        """What to do, as a clause; empty if there is no advice."""
         if self.kind == "class":
             return _meant(self.rows[0].label, pool.classes)
         return pool.meant(self.rows[0].item) if self.kind == "item" else "keep one of the two"
@@ -153,7 +153,7 @@ def label_rows(source: Source, *, id: str = "id", label: str = "label") -> list[
     from fewlabels.io.columns import as_text
 
     id, label = source.called(id), source.called(label)  # noqa: A001
-    # A name that is the usual one was hardly given by somebody.
+    # If the name is the usual one, the caller probably did not give it.
     table = source.table([source.need(id, "id", usual=id == "id"), source.need(label, "label", usual=label == "label")])
     items = as_text(source, id, table[id]).to_pylist()
     names = as_text(source, label, table[label]).to_pylist()
@@ -330,7 +330,7 @@ def _has_columns(source: Mapping[object, object], *names: str) -> bool:
 def _from_series(series: Any, id: str, label: str) -> Any:  # noqa: A002
     """The frame of a pandas Series of labels whose index has the ids."""
     index = getattr(series, "index", None)
-    # Row numbers are what a column has that was taken from a frame with the ids in another column.
+    # A column taken from a frame has row numbers as its index if the ids are in another column.
     if index is None or type(index).__name__ == "RangeIndex":
         raise InputError(
             "labels need the id of each item, and this Series has none as its index. Pass the frame with both columns; "

@@ -20,14 +20,14 @@ _LIFT = (". If the file is sound, read it with ", Argument("any_size", value=Tru
 
 @dataclass(frozen=True)
 class Limits:
-    """What may come out of one file.
+    """The limits on what one file may unpack to.
 
     Parameters
     ----------
     columns
         The number of columns.
     depth
-        How deep lists and objects may lie in each other.
+        How deeply lists and objects may be nested.
     unpacked
         The bytes that a file may unpack to, whatever its own size.
     ratio
@@ -52,7 +52,7 @@ class Limits:
             raise InputError(f"{name} has {count:,} columns; at most {self.columns:,} are read", *_LIFT)
 
     def check_depth(self, name: str, depth: int) -> None:
-        """Refuse values that lie too deep in each other."""
+        """Refuse values that are nested too deeply."""
         if depth > self.depth:
             raise InputError(
                 f"{name} has lists or objects nested {depth:,} deep or more; at most {self.depth:,} levels are "
@@ -104,7 +104,7 @@ class Counter:
 
 
 def depth_of_json(value: object) -> int:
-    """How deep lists and objects lie in each other; without recursion, since that is what it guards against.
+    """How deeply lists and objects are nested; without recursion, since that is what it guards against.
 
     >>> depth_of_json(1), depth_of_json([]), depth_of_json([{"a": [1]}, 2])
     (0, 1, 3)
@@ -121,7 +121,7 @@ def depth_of_json(value: object) -> int:
 
 
 def depth_of_types(schema: Iterable[pa.Field[Any]]) -> int:
-    """How deep the lists and structures of a table's columns lie in each other.
+    """How deeply the lists and structures of a table's columns are nested.
 
     >>> import pyarrow as pa
     >>> depth_of_types(pa.schema({"a": pa.int64()})), depth_of_types(pa.schema({"a": pa.list_(pa.list_(pa.int64()))}))

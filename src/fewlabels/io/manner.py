@@ -14,7 +14,7 @@ class Manner:
     normalize: bool = False
     logits: bool = False
     unlisted: bool = False  # whether an answer that is not in the list of classes counts as none
-    any_spelling: bool = False  # whether case, spaces and marks of an answer do not matter
+    any_spelling: bool = False  # whether the case, spaces and punctuation of an answer do not matter
     in_sentences: bool = False  # whether a sentence that names one class is that class; spelling does not matter then
     never: tuple[str, ...] = ()  # the patterns of answers that are never right, which count as none too
 
@@ -29,5 +29,5 @@ class Manner:
 
     @property
     def loose(self) -> bool:
-        """Whether case, spaces and marks of an answer do not matter, as in a sentence they never do."""
+        """Whether the case, spaces and punctuation of an answer do not matter; in a sentence they never do."""
         return self.any_spelling or self.in_sentences

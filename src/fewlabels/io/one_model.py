@@ -114,7 +114,7 @@ def _confidence(
     """Read the confidences as shares, shape (items,); `unit` is the value that means certain, 1 or 100.
 
     Where there is no answer, the confidence that it is right is 0, whatever the column says. With `gaps`, the model is
-    one of several, and None if it has no confidences at all: an array of all models has a column for it none the less.
+    one of several, and None if it has no confidences at all: an array of all models has a column for it anyway.
     """
     values = np.where(answered, as_numbers(source, name, table[name]) / unit, 0.0)
     if gaps and answered.any() and np.isnan(values[answered]).all():
@@ -145,7 +145,7 @@ def _confidence(
 
 
 def _check_of_answer(source: Source, name: str, p: NDArray[np.float64], answers: list[str]) -> None:
-    """Refuse the probability of one of two classes where the confidence of the answer is meant."""
+    """Refuse the probability of one of two classes if the confidence of the answer is meant."""
     positive = looks_like_one_class(p, answers) if len(answers) == len(p) else None
     if positive is not None:
         raise InputError(

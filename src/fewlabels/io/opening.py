@@ -97,7 +97,7 @@ def _from_frame(frame: Any) -> Source:
     name = {"pyarrow": "an Arrow table", "pandas": "a pandas frame", "polars": "a Polars frame"}.get(library, "a frame")
     index = _index_of(frame) if library == "pandas" else None
     try:
-        # A range of numbers becomes a column only if it is told to, named or not.
+        # A range index becomes a column only on request, whether it has a name or not.
         keep = None if index is None else True
         table = pa.Table.from_pandas(frame, preserve_index=keep) if library == "pandas" else pa.table(frame)
     except (*ARROW_ERRORS, ValueError, OverflowError) as error:
@@ -110,7 +110,7 @@ def _from_frame(frame: Any) -> Source:
 
 
 def _index_of(frame: Any) -> str | None:
-    """The name of a pandas frame's index, if that tells its rows apart and is more than their number.
+    """The name of a pandas frame's index, if it identifies the rows and does not just number them.
 
     Frames that were filtered, shuffled or indexed by an id are labelled by that index: `labels[frame.index[i]]`.
     """

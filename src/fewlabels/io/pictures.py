@@ -80,7 +80,7 @@ def _common(paths: Sequence[str]) -> Path | None:
     if not all(PurePosixPath(path).is_absolute() for path in paths):
         return None
     folder = Path(os.path.commonpath([str(PurePosixPath(path).parent) for path in paths]))
-    # The root of everything would let the server show every picture of the computer.
+    # The root directory would let the server show every picture on the computer.
     return folder if folder.is_dir() and folder != Path(folder.anchor) else None
 
 

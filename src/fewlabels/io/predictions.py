@@ -103,8 +103,8 @@ def read_pool(
         With "wrong", an answer that is not in `classes` counts as no answer, which is never right: for language
         models that say something else. By default it is refused.
     any_spelling
-        Read "Yes." as the class "yes" of `classes`: case, spaces and marks of answers do not matter. Without `classes`
-        the commonest spelling of an answer is the class.
+        Read "Yes." as the class "yes" of `classes`: the case, spaces and punctuation of answers do not matter. Without
+        `classes` the commonest spelling of an answer is the class.
     in_sentences
         Read "The sentiment is positive." as the class "positive" of `classes`: an answer is the one class that it
         names, in any spelling. One that names two or none, or says "not", is treated like any answer not in the list.
@@ -204,7 +204,7 @@ def _drawn(
 
 
 def check_one_model(evidence: Sequence[str], positive: str | None = None) -> None:
-    """Refuse what is about the column of one model beside several models."""
+    """Refuse arguments about the column of one model if there are several models."""
     if evidence:
         raise InputError(
             "evidence columns are about the answers of one model, and there are several models here. Read one "

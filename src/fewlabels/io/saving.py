@@ -61,7 +61,7 @@ def _must_stay(path: Path, mode: int) -> bool:
 
 def _replace(path: Path, content: bytes, mode: int | None) -> None:
     if mode is not None and not os.access(path, os.W_OK):
-        raise PermissionError(errno.EACCES, "permission denied")  # moving a file there would not ask
+        raise PermissionError(errno.EACCES, "permission denied")  # moving a file there would not check the permission
     # Not tempfile: its files are for the owner only, and what is written here is often for others.
     beside = path.with_name(f".fewlabels-{secrets.token_hex(8)}.part")
     try:
@@ -70,7 +70,7 @@ def _replace(path: Path, content: bytes, mode: int | None) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         if mode is not None:
-            with contextlib.suppress(PermissionError):  # some network drives know no rights
+            with contextlib.suppress(PermissionError):  # some network drives have no permissions
                 beside.chmod(stat.S_IMODE(mode))
         beside.replace(path)
     finally:

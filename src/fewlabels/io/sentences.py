@@ -36,7 +36,7 @@ def named(answer: str, classes: Sequence[str]) -> list[str]:
 
     Case and marks do not matter. The longest name counts where several begin, so that "not spam" is not "spam". A name
     of one character, or a number, counts only at the end or before a mark: "a" is a word too, and 5 may be 5 of 10. If
-    it is elsewhere, written as in the list, nothing is sure.
+    it occurs elsewhere, written as in the list, the sentence is not read as any class.
 
     >>> classes = ["positive", "negative", "not sure"]
     >>> named("The sentiment is **Positive**, I think.", classes), named("It is not positive.", classes)

@@ -101,7 +101,7 @@ class Source:
     def need(self, column: str, role: str, *, usual: bool = False) -> str:
         """Return the column's name if there is such a column; otherwise raise an InputError.
 
-        `usual` says that nobody has named it: it is what such a column is usually called.
+        `usual` says that the caller did not name it: it is the usual name of such a column.
         """
         if not isinstance(column, str):
             raise InputError(Argument(role), f" must be the name of a column. Got {column!r} instead.")

@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 # A hyphen at the end of a name is a grade, and before a number a sign.
 _JOINTS = re.compile(r"_|(?<=[^\W_])-(?=[^\W_])")
-# No width, and no meaning at the end of a word or within one: the mark of a file's beginning, places where a line may
-# break, directions of writing, and whether a character is drawn in colours.
+# Characters without width, and without meaning in or after a word: the byte order mark, places where a line may break,
+# directions of writing, and whether a character is drawn in colours.
 _INVISIBLE = dict.fromkeys(map(ord, "\ufeff\u200b\u2060\u200e\u200f\ufe0e\ufe0f"))
 # Marks at the ends of an answer or beside a space. Within a word they belong to it, as the points of 1.0 and .5 do, and
-# so do those before a word that change it: !spam is no spam, and .net no net. Stars count only in pairs, since A* is a
-# grade; and < and > only around a whole answer, since <50 is not >50.
+# so do those before a word that change it: !spam is not spam, and .net is not net. Stars count only in pairs, since A*
+# is a grade; and < and > only around a whole answer, since <50 is not >50.
 _PAIRS = r"""'"`´()\[\]{}“”„‟‘’‚‛«»‹›（）【】「」『』《》〈〉"""
 _BEFORE = re.compile(rf"(?<!\w)[{_PAIRS}*;:¡¿]+")
 _AFTER = re.compile(rf"(?<!^)[{_PAIRS};:.,!?…。，、！？；：]+(?!\w)")
-_STARS = re.compile(r"(?<!\w)(\*{1,20})([^*]+)\1(?!\w)")  # with \*+ an answer of stars alone takes for ever
+_STARS = re.compile(r"(?<!\w)(\*{1,20})([^*]+)\1(?!\w)")  # with \*+ an answer that is only stars would take for ever
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
 _BRACKETS = re.compile(r"<([^<>]*)>")
 
 
 def plain(name: str) -> str:
-    """Take case and needless spaces away, and make letters with accents one character each.
+    """Remove case and needless spaces, and make each letter with an accent one character.
 
     >>> plain(" Wild  DOG"), plain("Cafe\N{COMBINING ACUTE ACCENT}")
     ('wild dog', 'café')
@@ -102,7 +102,7 @@ def alike(classes: Iterable[str], *, marks: bool = True) -> tuple[str, str] | No
 
 
 def readings(answers: Iterable[str], classes: Sequence[str]) -> dict[str, list[str]]:
-    """The classes from which an answer differs only in case, spaces and marks. Answers that are classes are left out.
+    """The classes from which an answer differs only in case, spaces and punctuation, without answers that are classes.
 
     >>> readings(["no", "Yes.", "**NO**", "maybe"], ["yes", "no"])
     {'Yes.': ['yes'], '**NO**': ['no']}

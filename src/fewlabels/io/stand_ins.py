@@ -1,4 +1,4 @@
-"""Stand-ins for the first items of a table's queues, where nobody will be asked about them: in a plan."""
+"""Stand-ins for the first items of a table's queues, for a plan, in which nobody is asked about them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fewlabels.pool import Pool
 
-_MOST = 10**9 - 1  # NumPy draws from no more
+_MOST = 10**9 - 1  # NumPy cannot draw from more than this
 _PLAN = 51  # beside the seed of the pool, so that no other draws are the same
 
 
@@ -23,7 +23,7 @@ def with_stand_ins(pool: Pool, wanted: int) -> Pool:
     """A pool of units with `wanted` named items of each stratum, drawn from the summary.
 
     Which items come first in a queue depends on a hash of their ids, so they are a random part of their stratum. Any
-    other random part tells a plan as much, and the table need not be read once more.
+    other random part is as good for a plan, and the table need not be read again.
     """
     reserve = pool.reserve
     assert reserve is not None

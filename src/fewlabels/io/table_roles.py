@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _SAMPLE = 1_000  # rows by which columns are recognised
 _SAMPLED = 20_000  # values by which even bins are chosen: a share of them is known within 0.7 %
-_RELATION = 1_000_000  # rows from which on a relation of DuckDB stays where it is
+_RELATION = 1_000_000  # a DuckDB relation with more rows than this stays where it is
 _SESSIONS = {"pyspark", "sqlalchemy"}
 _MARKS = "*?["
 
@@ -47,7 +47,7 @@ def is_table(source: object, table: str | None = None) -> bool:
         text = str(source)
         pattern = any(mark in text for mark in _MARKS)
         try:
-            iceberg = text.endswith(".metadata.json")  # of a version of a table, which is no list of items
+            iceberg = text.endswith(".metadata.json")  # the metadata of a table's version, which is not a list of items
             return iceberg or "://" in text or ((pattern or _of_files(Path(text))) and not Path(text).is_file())
         except OSError:  # a name that is too long: whoever opens it will say so
             return False
@@ -119,7 +119,7 @@ def columns_from(source: Source, roles: Roles, keep: Sequence[str]) -> Columns:
 
 
 def with_bins(table: RemoteTable, columns: Columns, wanted: Mapping[str, str], seed: int) -> Columns:
-    """The columns with the bins of some: so many with about as many items each, by a random sample of the values."""
+    """The columns with the bins of some: a number of bins of about equal size, by a random sample of the values."""
     found = {}
     for name, text in wanted.items():
         if text:

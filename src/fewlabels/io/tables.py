@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 NAMED = 100_000
 """How many items are named at first, in all strata together; fewer if some strata are small."""
 _MOST, _LEAST = 2_000, 5  # items of one stratum that are named at first
-_UNITS = 1_000_000  # more of them would make every command slow
+_UNITS = 1_000_000  # more units than this would make every command slow
 _SCALE = 2.0**32  # confidences are added up as whole numbers
 _KEEP = "keep."
-_COMPARED = 100  # keys of an engine that are computed here too
+_COMPARED = 100  # how many of the engine's keys are computed here too
 STILL = (
     "The labels so far are about the table as it was, and what they show can still be read. To ask for more items, "
     "bring the old table back, name a place that holds exactly those items (fewlabels relocate), or begin a new "
@@ -176,7 +176,7 @@ def columns_of(pool: Pool) -> Columns:
 
 
 def moved_to(pool: Pool, table: RemoteTable) -> Callable[[Pool], Pool]:
-    """A function that makes a stored pool find its table here. PoolChangedError if it is another table.
+    """A function that makes a stored pool find its table here; it raises PoolChangedError for a different table.
 
     Here every summary, count and hash is compared, as before a queue is read further.
     """
@@ -224,7 +224,7 @@ def _written(columns: Columns) -> dict[str, Any]:
 
 
 def check_same(pool: Pool, table: RemoteTable, summary: pa.Table) -> None:
-    """PoolChangedError if the table is no longer the one that a pool was read from."""
+    """Raise PoolChangedError if the table is no longer the one that a pool was read from."""
     assert pool.reserve is not None
     if fingerprint_of(summary) == pool.reserve.fingerprint:
         return
@@ -234,7 +234,7 @@ def check_same(pool: Pool, table: RemoteTable, summary: pa.Table) -> None:
 
 
 def check_items(pool: Pool, table: RemoteTable, ids: Sequence[str]) -> None:
-    """PoolChangedError if a named item is gone, or has a different prediction, confidence or group than before."""
+    """Raise PoolChangedError if a named item is gone, or its prediction, confidence or group has changed."""
     reserve = pool.reserve
     assert reserve is not None
     now = table.lookup(columns_of(pool), ids)
@@ -256,7 +256,7 @@ def _has_changed(pool: Pool, item: str) -> PoolChangedError:
 
 @dataclass(frozen=True, eq=False)
 class Named:
-    """Items of a table that are to be named in a pool, and up to which key all items of their units are among them.
+    """Items of a table that are to be named in a pool, and the key up to which all items of their units are included.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def write_rows(
     columns
         The columns and their order; by default every key, in the order of first appearance.
     style
-        For an open file, or against the ending of the path; by default CSV.
+        The format, for an open file or to override the ending of the path; by default CSV.
     excel
         A CSV or TSV that people open in a spreadsheet: it begins with the mark by which Excel recognises UTF-8, and
         texts that would be run as formulas get an apostrophe before them. Numbers do not. `tell` knows ids and labels
@@ -92,7 +92,7 @@ def _write(
     columns = [[_as_text(row.get(name)) for row in rows] for name in names]
     if excel:
         columns = [[_harmless(text) for text in column] for column in columns]
-    # Before Python 3.13 a lone carriage return is not quoted of itself, and would end the row.
+    # Before Python 3.13, a lone carriage return is not quoted automatically, and would end the row.
     if not any("\r" in text for column in columns for text in column):
         plain.writerows(zip(*columns, strict=True))
         return

@@ -72,7 +72,8 @@ def krippendorff_alpha(units: Iterable[Sequence[Hashable]]) -> float | None:
 
     A unit u with m_u ≥ 2 labels adds 1 / (m_u − 1) for each ordered pair of its labels to the coincidences o_ck; with
     n_c = Σ_k o_ck and n = Σ_c n_c it is α = 1 − (n − 1) Σ_{c≠k} o_ck / Σ_{c≠k} n_c n_k. Units may have different
-    numbers of labels; those with one say nothing. (K. Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011.)
+    numbers of labels; those with a single label do not count. (K. Krippendorff, Computing Krippendorff's
+    Alpha-Reliability, 2011.)
 
     Examples
     --------

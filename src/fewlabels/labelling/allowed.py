@@ -1,4 +1,4 @@
-"""Which answers are taken: of items that were asked for, or only of those that the person was handed."""
+"""Which answers are taken: those about items that were asked for, or only about those handed to the person."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 CALLS = {"label": "tell", "decide": "decide", "skip": "skip"}
 """The call behind each kind of answer."""
-_MOST_SKIPS = 100  # of one person that wait for the owner, where people are held to their own items
+_MOST_SKIPS = 100  # skips of one person that may wait for the owner, if people may only answer their own items
 
 
 def check_asked(ledger: Ledger, new: list[Event], items: list[int], *, adopt: bool) -> None:
@@ -55,7 +55,7 @@ def check_own(ledger: Ledger, new: list[Event], items: list[int]) -> None:
 
 
 def _check_skips(ledger: Ledger, new: list[Event]) -> None:
-    """Refuse skips of somebody who has skipped very much: every skipped item waits for the owner."""
+    """Refuse skips of somebody who has already skipped a great deal: every skipped item waits for the owner."""
     for who in {event.annotator for event in new if event.kind == "skip"}:
         skipped = [
             item

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Sent(NamedTuple):
-    """Answers as they were sent: as events, and which of them may be taken.
+    """Answers as they were sent, and the conditions under which they are taken.
 
     Parameters
     ----------
     events
         The answers.
     key
-        The sender's name for this call, by which it is known when it is sent again.
+        The sender's name for this call, by which it is recognised if it is sent again.
     adopt
         Whether labels of items that were never asked for are taken.
     own
@@ -61,7 +61,7 @@ class Answers:
     def labels(
         self, labels: Labels, annotator: Who, note: str | None, key: str | None, *, adopt: bool = False
     ) -> list[Event]:
-        """Labels as events; those that are the mark of a skip as skips."""
+        """Turn labels into events; a label such as (skip) becomes a skip."""
         check_name(self._spec, "tell", annotator)
         new, rows = [], labelled_rows(labels)
         if adopt:
@@ -186,10 +186,10 @@ class Answers:
     def _is_repeated(self, log: Transaction, key: str | None, new: list[Event]) -> bool:
         """Whether these events were sent before with the same key, and are in the log already."""
         unsure = self._journal.unsure
-        # What `tell_and_ask` handed out beside the answers is no part of them.
+        # The items that `tell_and_ask` handed out in the same call are not part of the answers.
         answers = [event for event in unsure if event.kind not in ("request", "expire")]
         if unsure and _told(answers) == _told(new) and log.has(unsure[-1]):
-            return True  # the connection was lost after they were written, and before that could be said
+            return True  # the connection was lost after they were written, but before anybody was told
         if key is None or not (before := log.keyed(key)):
             return False
         if _told(before) != _told(new):

@@ -26,7 +26,7 @@ _LONGEST = 1e9  # seconds; about thirty years, which the calendar can represent
 
 
 class Labelling(Record):
-    """Requests and answers, on top of what the log shows. `Assessment` adds what is known from them.
+    """Requests and answers, on top of what the log shows. `Assessment` adds the results.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Labelling(Record):
     beliefs
         What is believed while items are chosen.
     supply
-        The way to the table in which items stay, if they do.
+        Access to the table in which the items stay, if they do.
     shared
         Whether somebody else closes the store.
     """
@@ -92,8 +92,8 @@ class Labelling(Record):
         """Take answers as `tell` and `skip` do, and hand out what `ask(n, again=True)` does, in one transaction.
 
         Returns the number of answers, and the items. Answers that were sent before with this key are not taken twice,
-        and the items come all the same. Where items stay in a table, the answers are written before it is read. If it
-        cannot be read then, the batch is empty and its `trouble` says why.
+        but the items are handed out anyway. Where items stay in a table, the answers are written before it is read. If
+        it cannot be read then, the batch is empty and its `trouble` says why.
         """
         n = whole_number(n, "The 'n' of tell_and_ask()")
         new = self._answers.labels(labels, annotator, note, key)

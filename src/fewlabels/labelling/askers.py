@@ -1,4 +1,4 @@
-"""How each assessment of a pool draws its items: what reading a label needs, whoever asked for it."""
+"""How each assessment of a pool draws its items, which must be known to read a label, whoever asked for it."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ class Asker:
 
     @cached_property
     def askable(self) -> NDArray[np.bool_]:
-        """Which of the groups of asking it asks in, shape (groups,)."""
+        """Which of the groups of asking it asks about, shape (groups,)."""
         return self.spec.task.asks(self.cells)
 
     @property
     def steers(self) -> bool:
-        """Whether labels go to some groups more than to others, by what is believed of them."""
+        """Whether labels go to some groups more than to others, according to the belief about them."""
         return self.spec.policy.uses_belief and int((self.asking.sizes > 0).sum()) > 1
 
     @cached_property
     def is_random(self) -> bool:
-        """Whether every item of the pool is equally likely to be asked: not where a task leaves out groups."""
+        """Whether every item of the pool is equally likely to be asked for; it is not if a task leaves out groups."""
         return self.spec.policy.ignorable and self._asks_everywhere
 
     def at_random(self, steps: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -143,6 +143,6 @@ class Askers:
         the same number wherever one looks. Empty if this one alone has drawn them, or all were drawn at random.
         """
         if self._own.spec.task.of_models:
-            return []  # the model of several models' answers knows what items differ by
+            return []  # the model of several models' answers allows for how items differ
         drew = [self[name] for name in ledger.askers()]
         return [asker.asking for asker in drew if not asker.is_random and len(asker.asking) > 1]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Believed(NamedTuple):
-    """A belief, its ledger, and the state of that by then: events, changes of labels, labels, and counts by cell."""
+    """A belief, its ledger, and the state of the ledger at that time: events, label changes, labels, counts by cell."""
 
     belief: Belief
     ledger: Ledger
@@ -50,18 +50,18 @@ class Beliefs:
         self._begin()
 
     def _begin(self) -> None:
-        """Take the subject of the journal: at the beginning, and when it has another one because items were named."""
+        """Take the journal's subject: at the beginning, and when it changes because items were named."""
         self._subject = subject = self._journal.subject
         self._believed: Believed | None = None
         self._priors: dict[tuple[str, ...], Prepared] = {}
         self._voting: Voting | None = None
         if subject.spec.noisy:
-            from fewlabels.labelling.voting import Voting  # a twentieth of a command
+            from fewlabels.labelling.voting import Voting  # it takes a twentieth of the time of a command
 
             self._voting = Voting(subject.spec, subject.pool, subject.asking, self._journal.prepared)
 
     def snapshot(self, journal: Journal) -> Self:
-        """What is believed now, for a snapshot of the journal; this one may learn more meanwhile."""
+        """Return the present beliefs for a snapshot of the journal; this object may go on learning."""
         believed, voting = self._believed, self.voting
         return twin(
             self,
@@ -80,7 +80,7 @@ class Beliefs:
 
     @property
     def prior(self) -> Prepared:
-        """The prior prepared for the assessment's own cells and for all who drew labelled items."""
+        """The prior, prepared for the assessment's own cells and for everybody who drew labelled items."""
         subject, askers = self._journal.subject, tuple(self._journal.ledger.askers())
         if self._subject is not subject:
             self._begin()
@@ -91,7 +91,7 @@ class Beliefs:
     def now(self, slack: float = 0.0) -> Believed:
         """The belief about the assessment's own cells, kept until more than a share of the labels is new.
 
-        Labels that were taken back or changed are not waited for.
+        It is computed again at once if a label was taken back or changed.
         """
         believed, ledger = self._believed, self._journal.ledger
         if believed is None or believed.ledger is not ledger or not self._is_good(believed, slack):
@@ -103,7 +103,7 @@ class Beliefs:
     def _is_good(self, believed: Believed, slack: float) -> bool:
         """Whether a belief that was computed earlier is good enough."""
         ledger, voting = believed.ledger, self.voting
-        if voting is not None:  # a second vote tells something as well
+        if voting is not None:  # a second vote is informative too
             enough = slack > 0 and voting.knows_enough(ledger, slack)
             return enough or abs(ledger.events - believed.events) <= slack * ledger.labelled
         return believed.is_only_behind(ledger) and ledger.labelled - believed.labelled <= slack * ledger.labelled
@@ -126,9 +126,9 @@ class Beliefs:
         return NoisyBelief.of(parts)
 
     def possible_labels(self, at: Ledger | None = None) -> list[NDArray[Any]]:
-        """The labelled items and their true classes; several times their classes, where labels may be wrong.
+        """The labelled items and their true classes; if labels may be wrong, several versions of the classes.
 
-        They are those of now, or of a ledger of an earlier state of the log.
+        They are the present ones, or those of a ledger of an earlier state of the log.
         """
         ledger, voting = self._journal.ledger if at is None else at, self.voting
         if voting is None:

@@ -1,4 +1,4 @@
-"""A checkpoint: what a ledger knows at one place of each log, as bytes, so that the next reader reads what is new.
+"""A checkpoint: what a ledger knows at one place of each log, as bytes, so that the next reader reads only what is new.
 
 It is kept in the store beside the log, with the number and the hash of the event up to which it counts; the places in
 the other logs of the pool are inside. It is thrown away if such an event is not in its log, if its bytes changed, if
@@ -30,16 +30,18 @@ if TYPE_CHECKING:
     Columns = dict[str, NDArray[Any]]
 
 _FORM = "fewlabels ledger 3"
-"""The number grows whenever a ledger adds up the same log in another way: a test compares."""
-_FEWEST = 1_000  # new events for which a new checkpoint is worth its writing
-_SHARE = 50  # and one in so many of all events
+"""The number is raised whenever a ledger adds up the same log in a different way; a test compares them."""
+_FEWEST = 1_000  # new events that make a new checkpoint worth writing
+_SHARE = 50  # and at least one in this many of all events
 _NOTHING = Mark(0, b"")  # of the assessment's own log
 
 
 def catch_up(ledger: Ledger, store: Store, name: str, *, keeps: bool = True) -> None:
-    """Read what is new in a log; from its checkpoint if nothing was read yet, which is kept up to date.
+    """Read what is new in a log, beginning at its checkpoint if nothing was read yet; the checkpoint is kept up to
+    date.
 
-    A ledger that reads other labels than the assessment itself does not keep one, which the assessment could not use.
+    A ledger that reads labels other than the assessment's own writes no checkpoint, since the assessment could not use
+    it.
 
     >>> import fewlabels as fl
     >>> from fewlabels.labelling.ledger import Ledger
@@ -61,7 +63,7 @@ def catch_up(ledger: Ledger, store: Store, name: str, *, keeps: bool = True) -> 
 def keep(ledger: Ledger, store: Store, name: str) -> None:
     """Write a checkpoint if enough has happened since the last one."""
     if ledger.events - ledger.kept >= max(_FEWEST, ledger.events // _SHARE):
-        ledger.kept = ledger.events  # whether or not it can be written: not again and again
+        ledger.kept = ledger.events  # even if it cannot be written: do not try again and again
         store.keep_checkpoint(name, ledger.seen.get(name, _NOTHING), packed(ledger))
 
 
@@ -82,7 +84,7 @@ def _from_checkpoint(ledger: Ledger, store: Store, name: str) -> bool:
     try:
         new = store.shared(name, seen)
     except StoreError:
-        return False  # it does not fit: what is wrong is said when the whole log is read
+        return False  # it does not fit: the error is reported when the whole log is read
     if not _restored(ledger, kept):
         return False
     ledger.seen = seen
@@ -147,7 +149,7 @@ def _opened(data: bytes) -> _Kept | None:
 
 
 def _restored(ledger: Ledger, kept: _Kept) -> bool:
-    """Put what was kept into an empty ledger; False, and the ledger is empty, if it is of another pool."""
+    """Restore an empty ledger; returns False, and leaves it empty, if the checkpoint belongs to another pool."""
     about, body, at = kept
     columns: Columns = {}
     for name, dtype, length in about["columns"]:
@@ -173,7 +175,7 @@ def _restored(ledger: Ledger, kept: _Kept) -> bool:
     packed_rows = [(rows, past[end - size : end]) for (rows, size), end in zip(about["past"], ends, strict=True)]
     ledger.past.restore(packed_rows, about["past_texts"])
     asker = columns["asker"]
-    # Not `np.unique`: with it NumPy imports its masked arrays, a tenth of a command.
+    # Not `np.unique`: it makes NumPy import its masked arrays, which takes a tenth of the time of a command.
     drew = {number: texts[number] for number in np.flatnonzero(np.bincount(asker)).tolist()}
     counts = [number for number, name in drew.items() if name is not None and ledger.drawn.reads(name)]
     others = [number for number in counts if drew[number] != ledger.name]

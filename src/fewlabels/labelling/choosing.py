@@ -41,12 +41,12 @@ class Chooser:
 
     @property
     def is_slow(self) -> bool:
-        """Whether choosing takes a model of all labels."""
+        """Whether choosing needs a model fitted to all labels."""
         spec = self._journal.subject.spec
         return spec.policy.uses_belief and spec.prior.uses_items
 
     def prepare(self, slack: float) -> None:
-        """Fit that model, if there is one: now, and not while others wait for the log."""
+        """Fit that model, if there is one, now rather than while others wait for the log."""
         if self.is_slow:
             self._beliefs.now(slack)
 
@@ -54,7 +54,7 @@ class Chooser:
         """Up to n items to hand out next, and the step of asking that chose each."""
         log, ledger = page
         elsewhere, voting = ledger.drawn.elsewhere, self._beliefs.voting
-        # An item that another assessment has drawn needs another vote: no step of this one chose it.
+        # If an item that another assessment has drawn needs another vote, no step of this assessment chose it.
         lacking = ledger.lacking(annotator, n)
         steps = {item: 0 if item in elsewhere else ledger.votes[item].step for item in lacking}
         if voting is not None and len(steps) < n:
@@ -66,7 +66,8 @@ class Chooser:
             drawn = self._new_items(ledger, n if again else wanted, slack)
             new = dict(islice(((item, step) for item, step in drawn.items() if item not in steps), wanted))
             again = True
-            # What other assessments know need not be asked again: it is drawn here too, and handed to nobody.
+            # If another assessment has the label, nobody need be asked again: the item is drawn here too, and handed to
+            # nobody.
             known = {item: step for item, step in new.items() if item in ledger.votes}
             ledger.read(log.append([event for item in known for event in self._drawn_too(ledger, item, known[item])]))
             steps |= {item: step for item, step in new.items() if item not in known}
@@ -83,8 +84,8 @@ class Chooser:
     def _new_items(self, ledger: Ledger, n: int, slack: float) -> dict[int, int]:
         """Up to n free items, and the step of asking that chose each.
 
-        A step may name several groups. With slack, the items of a whole step are drawn at once and handed out one
-        after the other, until the belief is computed anew or somebody else has asked.
+        A step may name several groups. With slack, the items of a whole step are drawn at once and handed out one after
+        the other, until the belief is computed again or somebody else has asked.
         """
         subject = self._journal.subject
         # For a policy that does not use the belief, nothing is fitted.
@@ -98,7 +99,7 @@ class Chooser:
                 belief = belief.counting(ledger.counts - believed.counts)
             elif believed is not None:  # they may be wrong: they count as answered as expected
                 unseen = np.maximum((ledger.counts - believed.counts).sum(axis=1), 0).astype(np.int64)
-            # No more than will be asked for before the belief is computed anew.
+            # No more than will be asked for before the belief is computed again.
             known = 0 if believed is None else believed.labelled
             most = max(n, min(subject.spec.task.plays, known + int(slack * known) - ledger.labelled + 1))
             drawn = choose(subject.spec, subject.cells, subject.askable, belief, ledger, most, unseen)
@@ -109,7 +110,7 @@ class Chooser:
 
 
 def _with_gold(voting: Voting, ledger: Ledger, annotator: Who, steps: dict[int, int]) -> dict[int, int]:
-    """Put gold items in the place of some, where nobody can tell them from the others."""
+    """Replace some items by gold items, which nobody can tell from the others."""
     mixed: dict[int, int] = {}
     for turn, (item, step) in enumerate(steps.items()):
         gold = voting.gold_for(ledger, annotator, turn)

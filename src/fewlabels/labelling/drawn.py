@@ -44,11 +44,11 @@ class Drawn:
         self._readable: dict[str | None, bool] = {name: True}
 
     def copy(self) -> Drawn:
-        """Return the same draws, which stay as they are."""
+        """Return a copy of the draws, which does not change."""
         return twin(self, elsewhere=dict(self.elsewhere), _readable=dict(self._readable))
 
     def reads(self, asker: str | None) -> bool:
-        """Whether an item counts here that this assessment has drawn."""
+        """Whether an item counts here because this assessment has drawn it."""
         if asker not in self._readable:
             self._readable[asker] = self._reads(str(asker))
         return self._readable[asker]
@@ -64,11 +64,12 @@ class Drawn:
         return sorted(set(self.elsewhere.values()))
 
     def note(self, event: Event, votes: Votes) -> bool:
-        """Keep who drew an item, and in which step: the first, or the first that counts here. Whether it is a new one.
+        """Record who drew an item, and in which step: the first, or the first that counts here. Returns whether it is
+        new.
 
         A request with step 0 asks for another vote about an item that somebody else has drawn. One with step `GOLD`
-        hands out an item to see how often a person is right: nobody has drawn it, and it does not count, whoever
-        answers, since sheets are passed on.
+        hands out an item to check how often a person is right. Nobody has drawn it, and it does not count, whoever
+        answers, since people pass sheets on.
         """
         asker = event.assessment or self.name
         drawn = event.kind == "request" and event.step > 0
@@ -86,7 +87,7 @@ class Drawn:
         return drawn
 
     def counts(self, item: int, votes: Votes | None) -> bool:
-        """Whether an item counts here, by the votes about it; keeps which items others have drawn."""
+        """Whether an item counts here, by the votes about it; this also records which items others have drawn."""
         self.elsewhere.pop(item, None)
         if votes is None or votes.asker == self.name:
             return True

@@ -42,7 +42,7 @@ class Requests:
         self._journal, self._stock, self._chooser, self._answers = journal, stock, chooser, answers
 
     def ask(self, n: int, annotator: Who, *, again: bool, slack: float) -> Batch:
-        """Hand out n items; with `again`, those first that the person has."""
+        """Hand out n items; with `again`, those that the person already has come first."""
         return self._stock.stocked(n, lambda: self._ask(n, annotator, again=again, slack=slack))
 
     def _ask(self, n: int, annotator: Who, *, again: bool, slack: float) -> Batch:
@@ -58,14 +58,14 @@ class Requests:
     def tell_and_ask(self, sent: Sent, n: int, annotator: Who, slack: float) -> tuple[int, Batch]:
         """Take answers, and hand out n items in the same transaction: the choice knows the answers already.
 
-        Where items stay in a table, the answers are taken first, since no answer may wait for a table. If that cannot
-        be read, the batch has its `trouble` instead of items.
+        Where items stay in a table, the answers are taken first, since no answer may wait for a table. If the table
+        cannot be read, the batch has `trouble` instead of items.
         """
         if self._journal.subject.pool.reserve is not None:
             taken = self._answers.take(sent)
             try:
                 return taken, self.ask(n, annotator, again=True, slack=slack)
-            except (TableError, PoolChangedError) as error:  # and nothing that is wrong with the database
+            except (TableError, PoolChangedError) as error:  # but not errors of the database
                 return taken, Batch((), str(error))
         items = self._answers.positions(sent)
         if self._chooser.is_slow:
@@ -95,7 +95,7 @@ class Requests:
     # --- inside
 
     def _hand_out(self, page: Page, n: int, annotator: Who, *, again: bool, slack: float) -> Batch:
-        """Open items of a person, if they come back, and then new ones, n in all; these are written to the log."""
+        """The open items of a person who comes back, then new ones, n in all; the new ones are written to the log."""
         held = self._held(page.ledger, [annotator])[:n] if again else ()
         steps = self._chooser.chosen(page, annotator, n - len(held), slack) if len(held) < n else {}
         new = [Event("request", self._stock.id(item), step=step, annotator=annotator) for item, step in steps.items()]

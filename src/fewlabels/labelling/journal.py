@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Page(NamedTuple):
-    """The journal while it is written to: the log, to which events are appended, and the ledger until then."""
+    """The journal during a write: the log, to which events are appended, and the ledger up to that point."""
 
     log: Transaction
     ledger: Ledger
@@ -35,7 +35,7 @@ class Journal:
     """The ledger of an assessment, the lock around it, and the ways to it: reading and writing.
 
     The store's log is the truth. The ledger adds it up and is brought up to date before each call. If somebody has
-    named items since, there is another subject, and another ledger. Threads may share a journal.
+    named items since, it gets a new subject and a new ledger. Threads may share a journal.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Journal:
     """
 
     is_snapshot = False
-    """Whether it stays at one state of the log. A snapshot is read-only."""
+    """Whether it stays at one state of the log, as a read-only snapshot does."""
 
     def __init__(self, store: Store, subject: Subject) -> None:
         self.store = store
@@ -67,14 +67,14 @@ class Journal:
         self.ledger: Ledger = subject.new_ledger()
         """The ledger as it was last read. It is for those who hold the lock; others go through `reading`."""
         self.unsure: list[Event] = []
-        """Events of which it cannot be said whether they are in the log: the connection was lost."""
+        """Events that may or may not be in the log, because the connection was lost."""
         self.is_gone = False
-        """Whether it was found that the assessment was removed, or is another one by now: it must be loaded again."""
+        """Whether the assessment was found to be removed, or its name to belong to another: it must be loaded again."""
         self._lock = threading.RLock()
         self._sample: tuple[Ledger, int, Sample] | None = None
 
     def snapshot(self) -> Self:
-        """Return the journal as it is now: it reads nothing more."""
+        """Return the journal as it is now; the copy reads nothing more."""
         still = {"subject": self.subject.copy(), "ledger": self.ledger.copy()}
         return twin(self, **still, _lock=threading.RLock(), is_snapshot=True)
 
@@ -107,7 +107,7 @@ class Journal:
 
     @contextmanager
     def _noticing(self) -> Iterator[None]:
-        """Keep in mind that the assessment is gone, if the store says so."""
+        """Remember that the assessment is gone, if the store says so."""
         try:
             yield
         except GoneError:
@@ -132,7 +132,7 @@ class Journal:
         return [event for event in events if event.seq <= seen.get(event.assessment or name, 0)]
 
     def prepared(self, cells: Cells) -> Prepared:
-        """The prior prepared for cells of the groups of asking, and for the groups of others who drew items so far."""
+        """The prior, prepared for cells of the groups of asking and for the groups of others who drew items so far."""
         return self.subject.prepared(cells, self.ledger)
 
     def sample(self) -> Sample:
@@ -164,7 +164,7 @@ class Journal:
             except BaseException as error:
                 if isinstance(error, UnsureError):
                     self.unsure = [] if log is None else log.added
-                if self.ledger.seq > kept:  # it has read events that are not in the log: read the log anew
+                if self.ledger.seq > kept:  # it has read events that are not in the log: read the log again
                     self.ledger = self.subject.new_ledger()
                 raise
             ledger.read(log.added[ledger.seq - kept :])
@@ -172,7 +172,7 @@ class Journal:
             keep(ledger, self.store, subject.name)
 
     def _begin(self, stack: ExitStack) -> Transaction:
-        """Begin to write, and read what is new. If somebody has named items meanwhile, begin once more with these."""
+        """Begin to write, and read what is new. If somebody has named items meanwhile, begin again with these."""
         subject, ledger = self.subject, self.ledger
         try:
             with ExitStack() as opened:
@@ -194,7 +194,7 @@ class Journal:
             self._use(grown)
 
     def _took_named(self) -> bool:
-        """Take the pool with the items that others have named since it was read; whether there are any."""
+        """Take the pool with the items that others have named since it was read; returns whether there are any."""
         whole = self.subject.whole
         stored = None if whole.reserve is None else self.store.pool(whole.fingerprint)
         if stored is None or stored.rows == whole.rows:
@@ -203,6 +203,6 @@ class Journal:
         return True
 
     def _use(self, stored: Pool) -> None:
-        """Take the pool as it is stored now, and read the log anew when it is needed."""
+        """Take the pool as it is stored now, and read the log again when it is needed."""
         self.subject = self.subject.grown(self.store, stored)
         self.ledger = self.subject.new_ledger()

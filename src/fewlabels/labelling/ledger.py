@@ -64,7 +64,7 @@ class Ledger:
         """Who drew each item."""
         items, self._asking = pool.rows, cells.asking.group
         self.seen: dict[str, Mark] = {} if first is None else {name: Mark(0, first)}
-        """The last event read of each log of the pool, by assessment; of its own log also where that begins."""
+        """The last event read of each log of the pool, by assessment; for its own log, also where that begins."""
         self.kept = 0
         """How many events are in the latest checkpoint."""
         self.changes = 0
@@ -117,14 +117,14 @@ class Ledger:
         return np.argsort(asking.group, kind="stable"), np.concatenate([[0], np.cumsum(asking.sizes)])
 
     def copy(self) -> Ledger:
-        """A ledger that stays as it is while this one reads on."""
+        """A copy that stays as it is while this ledger reads on."""
         flat = {name: part.copy() for name, part in vars(self).items() if name in _CHANGING}
         nested = {name: {who: part.copy() for who, part in getattr(self, name).items()} for name in _BY_PERSON}
         return twin(self, **flat, **nested)
 
     @property
     def grows(self) -> bool:
-        """Whether items may be named later: their rows come after those that are here."""
+        """Whether items may be named later; their rows come after the present ones."""
         return self._pool.reserve is not None
 
     @property
@@ -220,7 +220,7 @@ class Ledger:
             self._forget(item, votes)
         if votes.held and votes.complete(self._overlap):
             for person in [*votes.held]:
-                self._release(item, votes, person)  # nobody needs to look at it any more
+                self._release(item, votes, person)  # nobody has to look at it any more
 
     def _forget(self, item: int, votes: Votes) -> None:
         for person in [*votes.given]:
@@ -307,7 +307,7 @@ class Ledger:
             self.room[self._asking[item]] += -1 if taken else 1
 
     def place_all(self, labelled: NDArray[np.int64], true: NDArray[np.int32], taken: NDArray[np.int64]) -> None:
-        """Put the items of an empty ledger where their votes put them: the labelled ones, and the rest of those taken.
+        """Put the items of an empty ledger where their votes put them: those with a label, and the others taken.
 
         The same as `_place` for each of them, all at once.
         """
@@ -329,10 +329,10 @@ class Ledger:
     def held_outside(
         self, before: datetime, after: datetime, people: Collection[str] | None = None
     ) -> list[tuple[Who, int]]:
-        """The people (of these, or of all) and the items that they have had since before a time without answering.
+        """The people (among these, or all) and the items that they got before a certain time and have not answered.
 
         A request from after a time that is yet to come is among them: the clock was ahead when it was handed out, and
-        nobody knows for how long it has been held. The times are in no order, since clocks are set back.
+        nobody knows for how long it has been held. The times are not sorted, since clocks can be set back.
         """
         return [
             (who, item)
@@ -373,7 +373,7 @@ class Ledger:
         return int(free[rng.integers(len(free))])
 
     def next_rows(self, most: int) -> list[int]:
-        """Where items stay in a table: the first free item of each queue, then the second ones, up to `most` in all."""
+        """If items stay in a table, the first free item of each queue, then the second ones, up to `most` in all."""
         order = self._by_group[0]
         free = order[~self.pending[order] & (self.true[order] < 0)]
         return first_of_each(free, self._asking[free], most)

@@ -33,10 +33,10 @@ def choose(
 
     The generator of step i is `default_rng([seed, i])` and nothing else is random: equal logs have equal next items.
     Some steps, by their number alone, take anchors: items at random from the whole pool. A policy that steers begins
-    with groups that a stopping rule needs labels of (`Spec.asked_first`).
-    Items that are pending, or were chosen just now, count as if they had been answered as expected.
-    `askable` says which of the groups of asking the task asks in, shape (groups,). `unseen` are labels of each cell
-    that the belief does not know yet, shape (cells,): they count in the same way.
+    with groups in which a stopping rule needs labels (`Spec.asked_first`). Items that are pending, or were chosen just
+    now, count as if they had been answered as expected. `askable` says which of the groups of asking the task asks in,
+    shape (groups,). `unseen` are labels of each cell that the belief does not know yet, shape (cells,): they count in
+    the same way.
     """
     free = _Free(ledger, askable, widely=spec.task.of_models and spec.anchor > 0)
     waiting = ledger.waiting + (0 if unseen is None else unseen)
@@ -63,7 +63,7 @@ def choose(
 class _Free:
     """The free items of an assessment while some are being chosen.
 
-    They are found by trial in the ledger: lining up a million items for each request would take too long. `widely`:
+    They are found by trial in the ledger, since listing a million items for each request would take too long. `widely`:
     anchors are drawn outside the groups that the task asks in too.
     """
 

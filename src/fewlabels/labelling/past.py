@@ -1,4 +1,4 @@
-"""The past of a ledger: a row for each event, so that it is known at every place of the log without reading that again.
+"""The past of a ledger: a row for each event, from which any earlier state is known without reading the log again.
 
 The rows are kept in checkpoints, and a curve over 100,000 labels costs what its points cost.
 """
@@ -46,7 +46,7 @@ class Details(NamedTuple):
 
 
 class Past:
-    """What every event was about, and what it made of its item. Rows are only added, so that copies share them.
+    """What every event was about, and what became of its item. Rows are only added, so copies can share them.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Past:
         self._length: int | None = None  # of a copy: how many of the rows it has
 
     def copy(self) -> Past:
-        """Return the past up to now. It shares the rows until it gets more of its own."""
+        """Return a copy of the past up to now. It shares the rows until it adds its own."""
         return twin(self, _length=len(self._rows) if self._length is None else self._length)
 
     def add(self, event: Event, item: int, label: int, ledger: Ledger) -> None:
@@ -90,7 +90,7 @@ class Past:
     # --- as bytes
 
     def packed(self) -> list[tuple[int, bytes]]:
-        """All rows as compressed parts, each with its number of rows. What was compressed before is not touched."""
+        """All rows as compressed parts, each with its number of rows. Parts that were compressed before are kept."""
         if len(self._rows):
             rows = np.frombuffer(self._rows[: self._length], np.int64).reshape(-1, _WIDTH)
             small = pa.compress(np.ascontiguousarray(rows.T).tobytes(), codec="zstd", asbytes=True)
@@ -152,7 +152,7 @@ class Past:
         return [0, *dict.fromkeys(stop for stop in [*stops, len(kind)] if stop)]
 
     def then(self, new: Callable[[], Ledger], events: int) -> Ledger:
-        """A ledger as it was after so many events. It knows the labels and how they were drawn, and nobody's votes.
+        """The ledger as it was after this many events. It knows the labels and how they were drawn, but nobody's votes.
 
         `new` makes one that has read nothing.
         """
@@ -168,7 +168,7 @@ class Past:
 def _then(ledger: Ledger, rows: dict[str, NDArray[np.int64]], texts: list[str | None]) -> Ledger:
     """Put the items where the last of the rows about each puts them."""
     latest = np.full(len(ledger.true), -1, dtype=np.int64)
-    latest[rows["item"]] = np.arange(len(rows["item"]))  # of several about one item the last stays
+    latest[rows["item"]] = np.arange(len(rows["item"]))  # of several rows about one item, the last counts
     items = np.flatnonzero(latest >= 0)
     now = {name: column[latest[items]] for name, column in rows.items()}
     taken, labelled = now["state"] > _FREE, now["state"] >= 0

@@ -39,9 +39,9 @@ class Dispute:
     votes
         The label that each person gave.
     skips
-        The reason of each person who gave none.
+        The reason given by each person who skipped it.
     since
-        The time since which it waits.
+        When it began to wait.
     notes
         The note that a person wrote beside their label, for those who did.
 
@@ -110,7 +110,7 @@ def by_person(ledger: Ledger) -> Table:
     last answer.
     """
     decided = {who: n for who, n in ledger.decisions.items() if n}
-    # Nobody holds an item that another assessment knows, so that somebody without a name and without any is not listed.
+    # An item whose label another assessment has is held by nobody, so a nameless person without items is not listed.
     everybody = sorted(
         {*ledger.answered, *(who for who in ledger.held if who or ledger.held[who]), *decided}, key=called
     )

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 def check_promise(subject: Subject, ledger: Ledger, metric: Metric, groups: Partition) -> None:
     """Raise SpecError, with the reason, if no guarantee is possible for a metric in these groups.
 
-    A guarantee needs a metric that is one share, and labels that are a random sample within each group.
+    A guarantee needs a metric that is a single share, and labels that are a random sample within each group.
     """
     if not metric.marginal:
         raise SpecError(
             _ANYTIME,
-            f" needs a metric that is one share, such as the accuracy. With the {metric.name} leave the guarantee out.",
+            f" needs a metric that is a single share, such as accuracy. For the {metric.name}, leave the "
+            "guarantee out.",
         )
     if others := len(ledger.drawn.elsewhere):
         raise SpecError(

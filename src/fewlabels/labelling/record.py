@@ -49,7 +49,7 @@ class Record:
 
     @property
     def is_gone(self) -> bool:
-        """Whether a call has found that the assessment was removed, or is another one by now: load it again."""
+        """Whether a call has found that the assessment was removed, or that another has its name now: load it again."""
         return self._journal.is_gone
 
     @property
@@ -158,12 +158,12 @@ class Record:
             return ledger.events
 
     def log(self, *, after: int = 0, last: int | None = None) -> Table:
-        """All events of this assessment's own log after event number `after`, or the last so many, in order.
+        """All events of this assessment's own log after event number `after`, or the last `last` of them, in order.
 
         Columns seq, at, kind, item, label, step, annotator, note.
         """
         store = self._journal.store
-        with self._journal.reading():  # which sees to it that the log of that name is still this one
+        with self._journal.reading():  # which checks that the log of that name is still this one
             return store.log(self.name, after if last is None else max(after, store.head(self.name).seq - last))
 
     def history(self) -> list[Event]:
@@ -171,7 +171,7 @@ class Record:
         return self._journal.history()
 
     def label_details(self) -> Details:
-        """How the labels that count came to be: by how many people, when, and how often one was replaced."""
+        """How the labels that count came about: by how many people, when, and how often one was replaced."""
         with self._journal.reading() as ledger:
             return ledger.past.details(ledger.true >= 0)
 
@@ -200,7 +200,7 @@ class Record:
     def check_promise(self, metric: Metric | str | None = None, groups: Partition | str | None = None) -> None:
         """Raise SpecError, with the reason, if no guarantee is possible for a metric in these groups.
 
-        A guarantee needs a metric that is one share, and labels that are a random sample within each group.
+        A guarantee needs a metric that is a single share, and labels that are a random sample within each group.
         """
         metric = self.spec.task.metric if metric is None else metric_from(metric, self.pool)
         groups = self.groups if groups is None else groups_from(groups, self.pool)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def settled_labels(store: Store, name: str) -> dict[str, str]:
     """The labels of an assessment's pool that are valid now, id to class name.
 
-    They depend on neither metric nor groups, and do not ask which of them count for the assessment's question: people
-    typed them all.
+    They depend on neither metric nor groups. Whether a label counts for the assessment's question does not matter:
+    people typed them all.
 
     >>> import fewlabels as fl
     >>> from fewlabels.store import Event, Store

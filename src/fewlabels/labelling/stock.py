@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fewlabels.labelling.supply import Supply
 
 T = TypeVar("T")
-_SPARE = 50  # items that are named beyond those that are asked for
+_SPARE = 50  # items to name beyond those that are asked for
 _FEW = 10  # rows that are read faster one by one than by Arrow's `take`
 
 
@@ -78,12 +78,12 @@ class Stock:
     # --- items that are named later
 
     def stocked(self, n: int, call: Callable[[], T]) -> T:
-        """Do something that hands out up to n items; if the queue of a group runs low, name more items, and again."""
+        """Call a function that hands out up to n items; if a queue runs low, name more items and call it again."""
         if self._journal.subject.pool.reserve is not None:
             self._supply.check(self._journal.subject.whole)
             with self._journal.reading() as ledger:
                 soon = ledger.next_rows(n)
-            # Now, and not while others wait for the log.
+            # Do it now rather than while others wait for the log.
             self.shown(soon)
             self._supply.compare(self._journal.subject.pool, soon, ledger.next_rows)
         while True:
@@ -94,7 +94,7 @@ class Stock:
                 self._restock(low.group, n, rows)
 
     def _restock(self, group: int, n: int, rows: int) -> None:
-        """Name more items of a group of asking than the queue has now. The table is read while others can go on."""
+        """Name more items of a group of asking than its queue has now. Others can go on while the table is read."""
         with self._restocking:
             subject = self._journal.subject
             if subject.pool.rows > rows:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Subject:
-    """A definition and the pool that it is about. Nothing in it changes: when items are named, there is another one.
+    """A definition and the pool that it is about. It never changes: when items are named, a new one is made.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Subject:
         """How this assessment draws items."""
         self.askers = Askers(store, self.name, self.asker, whole)
         """How all assessments of the pool do."""
-        # Made now: whatever is wrong with them is an error here.
+        # They are made now, so that anything wrong with them is an error here.
         self.asking, self.cells, self.askable = self.asker.asking, self.asker.cells, self.asker.askable
 
     def copy(self) -> Self:
@@ -86,13 +86,13 @@ class Subject:
         return self.pool if self.is_own(model) else self.whole.of(str(model))
 
     def groups_of(self, model: str | None) -> Partition:
-        """The groups for one of the models: those by predicted class are others for each model."""
+        """The groups for one of the models: groups by predicted class differ between models."""
         return self.groups if self.is_own(model) else self.spec.partition(self.pool_of(model))
 
     # --- a ledger of it, and what the ledger shows
 
     def new_ledger(self, cells: Cells | None = None) -> Ledger:
-        """A ledger that has read nothing yet, of these cells or of those in which items are asked for."""
+        """A ledger that has read nothing yet, for these cells or for those in which items are asked for."""
         metric, overlap = self.spec.task.metric, self.spec.overlap
         reads, first = self.askers.reads, self.record.first
         return Ledger(self.pool, metric, cells or self.cells, overlap, self.name, reads, first)
@@ -129,7 +129,7 @@ class Subject:
         return Sample(items, right, random)
 
     def anchored(self, belief: Belief, ledger: Ledger) -> Belief:
-        """A belief about several models knows which labels are of items drawn at random; another stays as it is."""
+        """Tell a belief about several models which labels are of items drawn at random; return any other unchanged."""
         if not self.spec.task.of_models:
             return belief
         from fewlabels.learned.models import ModelsBelief

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 _REMEMBERED = 2_000  # values that are kept in memory, one for each column of an item that was shown
 _EVERY = 1.0  # seconds between two looks at whether files were written again
 _AWAY = 30.0  # seconds in which a table that could not be read is not tried again only to compare items
-_SAME = "\0"  # no column's name: under it an item is remembered that was compared with the table
+_SAME = "\0"  # not the name of a column: it marks an item that was compared with the table
 _AHEAD = 200  # items that are probably shown next, read in one go: a query takes as long for one as for many
 
 
 class TableError(StoreError):
-    """The table in which the items stay cannot be read now. What is in the database is well."""
+    """The table in which the items stay cannot be read now. The database itself is fine."""
 
 
 class Supply:
-    """The way to the table of a pool, which is opened when it is first needed. Threads may share it."""
+    """Access to the table of a pool, which is opened when it is first needed. Threads may share it."""
 
     def __init__(self) -> None:
         self._table: RemoteTable | None = None
@@ -45,9 +45,9 @@ class Supply:
         self._away = -_AWAY
 
     def check(self, pool: Pool) -> None:
-        """PoolChangedError if the files of the table were written again since it was read, and are not the same.
+        """Raise PoolChangedError if the files of the table were written again since it was read, and differ.
 
-        Where nothing was written, a look at their sizes and times is all that it costs, once a second.
+        If nothing was written, it costs only a look at their sizes and times, once a second.
         """
         if time.monotonic() < self._looked + _EVERY:
             return
@@ -102,7 +102,7 @@ class Supply:
     ) -> list[dict[str, Any]]:
         """Some columns of some items. Those of items that will be wanted `ahead` are read in the same query.
 
-        What the pool has itself, or was read before, needs no table, and waits for nobody who reads it.
+        Values that the pool has itself, or that were read before, need no table, and do not wait for others to read it.
         """
         assert pool.reserve is not None
         coded = {*pool.reserve.bins, *pool.reserve.steps}  # the pool has the place of a value there, not the value
@@ -117,9 +117,9 @@ class Supply:
         ]
 
     def compare(self, pool: Pool, rows: Sequence[int], ahead: Callable[[int], Sequence[int]]) -> None:
-        """PoolChangedError if items are not in the table as they were, where nothing else tells that it has changed.
+        """Raise PoolChangedError if items are not in the table as they were, if nothing else shows that it has changed.
 
-        While the table is away, nothing is compared: the names of items are enough to hand them out.
+        While the table is unavailable, nothing is compared: the ids of items are enough to hand them out.
         """
         ids = texts_at(pool.ids, np.array(rows, dtype=np.int64))
         if self._kept(ids, [_SAME]) is not None or time.monotonic() < self._away + _AWAY:

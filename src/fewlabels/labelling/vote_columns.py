@@ -1,4 +1,4 @@
-"""The votes about many items: as columns until one is touched, so that reading a hundred thousand costs nothing."""
+"""The votes about many items, kept as columns until one is needed, so that reading a hundred thousand costs nothing."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class VoteBook:
         turn: NDArray[np.int64],
         texts: list[str | None],
     ) -> VoteBook:
-        """A book that knows who drew each item, four of shape (items,), and of no votes: for `drawn` alone."""
+        """A book that knows who drew each item, four of shape (items,), but no votes: for `drawn` alone."""
         book = cls()
         book._names = Names(texts)
         book._columns |= {"item": items, "asker": asker, "step": step, "turn": turn}
@@ -130,7 +130,8 @@ class VoteBook:
         frozen = rows >= 0
         place: dict[str | None, int] = {name: k for k, name in enumerate(askers)}
         by, steps, turns = np.full(len(items), -1), *np.zeros((2, len(items)), dtype=np.int64)
-        # Numbers, and texts only where there are few: a hundred thousand texts take a tenth of a command to compare.
+        # Numbers, and texts only where there are few: comparing a hundred thousand texts takes a tenth of the time of a
+        # command.
         number = np.array([place.get(text, -1) for text in self._names.texts])
         by[frozen] = number[self._columns["asker"][rows[frozen]]]
         steps[frozen], turns[frozen] = (self._columns[name][rows[frozen]] for name in ("step", "turn"))

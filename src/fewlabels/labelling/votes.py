@@ -81,7 +81,7 @@ class Votes:
         """Whether it waits in the ledger's queue of items that lack votes."""
 
     def copy(self) -> Votes:
-        """Return the same state, which stays as it is."""
+        """Return a copy of the state, which does not change."""
         twin = copy(self)
         twin.given, twin.held, twin.handed = dict(self.given), dict(self.held), set(self.handed)
         return twin
@@ -94,7 +94,7 @@ class Votes:
             return -1
         votes = [vote.true for vote in self.given.values()]
         settled_on = settled(votes, overlap)
-        # One more opinion is one among others, and not a correction: the majority counts, and the last in a tie.
+        # One more opinion does not correct the others: the majority counts, and in a tie the last one.
         most = settled(votes, max(overlap, len(votes))) if self.more else -1
         return most if most >= 0 else settled_on
 

@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from fewlabels.priors import Prepared
     from fewlabels.spec import Spec
 
-# The generators of the sampler and of gold items are apart from those of the steps and of the results.
+# The generators of the sampler and of gold items are separate from those of the steps and of the results.
 _NOISE, _GOLD = 0x6E6F69, 0x676F6C
-# An item is not asked of more people than this because one more opinion would be worth it.
+# At most this many people are asked about an item because one more opinion would be worth it.
 _MOST = 3
 # Events that a server need not look at yet.
 _FEW = 8
 # Groups are split by the predicted class if there are no more of both together.
 _MOST_CELLS = 200
-# Rounds of the sampler where an earlier state of the log is looked at, for a point of a curve.
+# Rounds of the sampler for an earlier state of the log, such as a point of a curve.
 _THEN = {"kept": 8, "burn": 1, "chains": 8}
 
 
@@ -67,14 +67,14 @@ class Voting:
         self._cells = Accuracy().cells(pool, _by_class_too(asking, pool))
         self._told: Told | None = None
         self._then: tuple[int, Imputed] | None = None
-        # What is not one of the classes that a label can be is never right.
+        # A prediction that is not among the classes of labels is never right.
         self.predicted = np.where(pool.predicted < len(pool.choices), pool.predicted, -1).astype(np.int64)
         known = spec.gold or {}
         items, classes = pool.positions(known).tolist(), pool.class_positions(known.values()).tolist()
         self.gold: dict[int, int] = dict(zip(items, classes, strict=True))
 
     def copy(self, prepared: Callable[[Cells], Prepared]) -> Voting:
-        """Return the same votes and what is known of them, for a reader who does not read on."""
+        """Return the same votes and what is known about them, for a reader that stays at this state of the log."""
         return twin(self, _prepared=prepared)
 
     def ballots(self, ledger: Ledger) -> Ballots:
@@ -105,7 +105,7 @@ class Voting:
     def told_then(self, ledger: Ledger) -> Imputed:
         """What the votes meant at an earlier state of the log, in fewer rounds; as they are now if nothing came since.
 
-        It has a place of its own, so that looking back does not make the present be drawn again.
+        It is cached separately, so that looking back does not discard what was drawn for the present.
         """
         if self._told is not None and self._told.events == ledger.events:
             return self._told.imputed
@@ -142,7 +142,7 @@ class Voting:
         return None if sums is None else np.asarray(sums, dtype=float)[:classes, :classes]
 
     def again(self, ledger: Ledger, who: Who, most: int, slack: float) -> list[int]:
-        """At most these many items of which one more vote is worth more than a new item; the best first."""
+        """At most this many items for which one more vote is worth more than a new item, the best first."""
         if who is None or not len(ledger.votes):
             return []
         told = self.told(ledger, slack)
@@ -162,7 +162,7 @@ class Voting:
         return chosen
 
     def gold_for(self, ledger: Ledger, who: Who, turn: int) -> int | None:
-        """A gold item that this person has not seen, if it is time for one; the same each time one looks."""
+        """A gold item that this person has not seen, if it is time for one; repeated calls return the same item."""
         before = len(ledger.answered.get(who, ())) + len(ledger.held.get(who, ())) + turn
         rng = np.random.default_rng([self._spec.seed, before, crc32(called(who).encode()), _GOLD])
         if not self.gold or rng.random() >= self._spec.gold_rate:

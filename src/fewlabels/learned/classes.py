@@ -33,8 +33,8 @@ class ClassBelief(TrustBelief):
     mistakes
         The posterior of q in each row.
     cell, right, rows_size
-        The cell of each row, ascending, the outcome that a right prediction shows there, and its items, three of shape
-        (rows,).
+        The cell of each row, in increasing order, the outcome that a right prediction shows there, and its items, three
+        of shape (rows,).
     part
         Which of the model's rows the belief is about.
     """

@@ -50,7 +50,7 @@ def factors(cells: Cells, *asked: Partition | None) -> Factors:
             bins.append(is_bins)
     named = [made.recipe for made in groupings if made.recipe["by"] != "whole"]
     columns = bool(named) and by_columns_alone(named[0])
-    # The last candidate is the verdict of a judge, if it is one of two and nothing else is known of it.
+    # The last candidate is the verdict of a judge, if it is one of two and nothing else is known about it.
     verdicts = bool(is_new) and cells.right is not None and len(cells.outcomes) == 2 and cells.scores is None
     # Without groups, what a cell stands for is a predicted class where labels show classes.
     classes = named[0]["by"] == "predicted" if named else cells.right is not None

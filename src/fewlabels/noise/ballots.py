@@ -18,7 +18,7 @@ class Ballots:
     Parameters
     ----------
     items
-        The items that people voted about, ascending, shape (items,).
+        The items that people voted on, in increasing order, shape (items,).
     evidence
         Whether each of them says something about the classifier: not those that were handed out only to see how often
         people are right, shape (items,).

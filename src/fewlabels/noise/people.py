@@ -119,7 +119,7 @@ class Errors:
         return (self.person[person] + self.harder * doubt)[:, None] + self.by_class
 
     def drawn(self, rng: np.random.Generator, votes: Votes, usual: Usual) -> Errors:
-        """Draw anew, given which votes are wrong.
+        """Draw again, given which votes are wrong.
 
         First (m, σ) with the people integrated out, then each person given those, then each class, then h.
         """

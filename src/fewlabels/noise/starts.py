@@ -33,7 +33,7 @@ _EVERY = 4
 # Draws from which the prior of the classifier's level is taken, and the least that it is taken to spread.
 _PRIOR_DRAWS, _LEAST_SPREAD = 40, 0.1
 # The majority makes a classifier look worse where it is sure. So its chances are fitted to classes that are drawn, some
-# times, and these are drawn anew: so many stages in all.
+# times, and these are drawn again, in this many stages.
 _STAGES, _FEW = 3, 8
 # With more items than this, the votes about a random part of them say where to begin.
 _MOST = 1_000

@@ -13,12 +13,12 @@ OTHER_POOLS = (
 )
 _READ = (
     'As published: "UPrior" has the total weight 1e-6 instead of 2, and the row N was read after N + 10 labels; '
-    "with both the paper's numbers come out. UPrior+TS, which the paper does not print, has weight 2."
+    "with both, the program gives the paper's numbers. UPrior+TS, which the paper does not print, has weight 2."
 )
 _READ_BINS = (
     'As published: "UPrior" has the total weight 1e-6 instead of 2, and the row N was read after N + 10 labels; '
-    "with both the paper's numbers come out. Those of ImageNet are looser: the authors' program makes 50 runs on it "
-    "and 1,000 on the others, so their standard errors are about 4.5 times ours at 1,000 runs. "
+    "with both, the program gives the paper's numbers. Those of ImageNet are looser: the authors' program makes "
+    "50 runs on it and 1,000 on the others, so their standard errors are about 4.5 times ours at 1,000 runs. "
     "UPrior+TS, which the paper does not print, has weight 2."
 )
 _BINS = (
@@ -71,8 +71,9 @@ def confusion(plan: PaperPlan) -> tuple[str, ...]:
         "so what is measured is how fast the estimate becomes the identity matrix, and the root is left out."
     )
     pools = (
-        "CIFAR-100 is a WideResNet-16-4 here, since the authors' CIFAR-100 scores are not at hand; 20 News and DBpedia "
-        "are not the paper's models either, and DBpedia has no score vectors. ImageNet is not in the paper's table."
+        "CIFAR-100 is a WideResNet-16-4 here, since the authors' CIFAR-100 scores are not available; 20 News and "
+        "DBpedia are not the paper's models either, and DBpedia has no score vectors. ImageNet is not in the paper's "
+        "table."
     )
     if plan.as_published:
         weight = (
@@ -119,7 +120,7 @@ def least_calibrated(plan: PaperPlan) -> tuple[str, ...]:
 def cost(plan: PaperPlan) -> tuple[str, ...]:
     """The notes on the two cost tables."""
     model = (
-        "The pool is a WideResNet-16-4 on CIFAR-100, since the authors' scores for CIFAR-100 are not at hand: the "
+        "The pool is a WideResNet-16-4 on CIFAR-100, since the authors' scores for CIFAR-100 are not available: the "
         "order of the methods can be compared with the paper's, the numbers cannot."
     )
     passive = "Non-active methods draw from all items, as the text says; the published ones draw a group first."
@@ -135,7 +136,7 @@ def comparison(plan: PaperPlan) -> tuple[str, ...]:
         "from the predictions, so that every prediction is right."
     )
     if plan.as_published:
-        superclass += " So it is here, and even that does not give the printed row."
+        superclass += " The same was done here, and even that does not give the printed row."
         never = "As published: a pair that never meets the tolerance counts as one label, so that means are too low."
     else:
         never = (

@@ -20,7 +20,7 @@ LATE = 10
 """The estimation tables' row "N" was read after N + 10 labels."""
 
 CONFUSION_WEIGHT = 0.5
-"""The weight of the informed prior with which the confusion table comes out; found by trying, the text says 1."""
+"""The weight of the informed prior that reproduces the confusion table. It was found by trying; the text says 1."""
 
 STOP = 0.9
 """The share of the pool after which runs that look for the least calibrated classes ended."""

@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     from fewlabels.spec import Spec
 
 # A round has one step at first, and later this share of the labels so far. The belief stays the same in a round, as if
-# a user asked for batches that grow. A look may take thousands of draws, so there are fewer of them.
+# a user asked for batches that grow. A look may take thousands of draws, so looks are rarer than rounds.
 _ROUND, _LOOK = 1 / 25, 1 / 12
 # Both, for a belief that is fitted, which takes milliseconds; and for one about several models, which takes tens of
-# them: with the fewest labels in a round, since 18 are needed before anything is 95% sure.
+# them: the last number is the fewest labels in a round, since nothing is 95% sure before 18 labels.
 _FITTED, _JOINT, _FEWEST = 1 / 6, 1 / 3, 3
 # The steps of a round, at most: in a longer one, more items are taken in the groups of each step.
 _STEPS = 100
-# The first rounds have a label for every tenth group: so few hardly ever meet in a group.
+# The first rounds have a label for every tenth group: so few labels rarely fall into the same group.
 _GROUPS = 10
-# Beyond the last budget only the label count matters at which a rule is met: there rounds grow faster.
+# Beyond the last budget, only the label count at which a rule is met matters, so rounds grow faster there.
 _BEYOND = 1 / 3
-# Where there are more cells than this, all confidences of the pool are taken as this many, each the mean of its part.
+# If there are more cells than this, the confidences of the pool are replaced by this many, each the mean of its part.
 _CELLS, _PARTS = 200, 4
-# From so many items on, those are put into bins of confidence that are only looked at together.
+# If there are at least this many items, those that are only looked at together are put into bins of confidence.
 _MANY = 10_000
 
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """The common part of all worlds: the question, how it is asked, and the items that are labelled or pending.
+    """What all worlds have in common: the question, how it is asked, and the items that are labelled or pending.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Game:
     known
         The labels so far.
     pending
-        Items that are asked for and not answered, shape (pending,): they are answered first.
+        Items that were asked for and have not been answered, shape (pending,): they are answered first.
     drawn, everything
         The items asked for so far, and the cells of all items as one group, if the number over all items is corrected
         by those drawn at random from all; else None.
@@ -122,9 +122,10 @@ class Game:
         return run.belief()
 
     def play(self, world: World, rng: np.random.Generator, most: int, at: Sequence[int] = ()) -> Iterator[Look]:
-        """Ask until there are `most` labels in all or no items; yields what is known now and at every look.
+        """Ask until there are `most` labels in all or no items are left; yields what is known now and at every look.
 
-        There is a look at each of the label counts `at`, and after every step, later at every twelfth label more.
+        There is a look at each of the label counts `at`, and after every step; later, each time labels grow by a
+        twelfth.
         """
         run = _Run(self, world)
         belief = run.belief()
@@ -208,13 +209,13 @@ class _Run:
         return self._asked if heard is None else self._asked[heard[self._asked]]
 
     def ask_round(self, belief: Belief, most: int, rng: np.random.Generator, *, beyond: bool) -> None:
-        """A round of asking, up to `most` labels: groups by the policy, in each an item at random."""
+        """Play a round of up to `most` labels: the policy chooses groups, and a random item is taken in each."""
         spec, cells = self._game.spec, self._game.cells
         wanted, plays = min(most - self.labels, self._game.stride(self.labels, _ROUND, beyond=beyond)), spec.task.plays
         times = 1 if spec.task.of_models else -(-wanted // (plays * _STEPS))
         steps = -(-wanted // (plays * times))
         anchors = (rng.random(steps) < spec.anchor).tolist() if spec.anchor else [False] * steps
-        # A policy that would choose one group is not needed where the item comes from anywhere.
+        # If the item may come from anywhere, no policy is needed to choose a group.
         drawn = steps - sum(anchors) if plays == 1 else steps
         rewards = _Round(spec.task, cells, belief, max(drawn, 1), np.zeros(len(cells), dtype=np.int64), kept={})
         labels = np.bincount(cells.cell[self._asked], minlength=len(cells))
@@ -276,7 +277,8 @@ def _coarse(cells: Cells) -> Cells:
 
 @dataclass(frozen=True, eq=False)
 class _Round(Rewards):
-    """The rewards of a round: drawn for all of its steps at once, since the belief stays; means allow for pending ones.
+    """The rewards of a round, drawn for all steps at once, since the belief stays the same; means allow for pending
+    items.
 
     Parameters
     ----------
@@ -308,5 +310,5 @@ class _Round(Rewards):
 
     @cached_property
     def _still(self) -> NDArray[np.float64]:
-        """The rewards at the mean, of a belief that waits for nothing: the same throughout a round."""
+        """The rewards at the mean of a belief without pending items: they stay the same throughout a round."""
         return super().mean()

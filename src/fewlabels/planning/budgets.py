@@ -47,7 +47,7 @@ _DRAWS = 300
 _WORK, _FEWEST, _MOST = 16_000, 12, 120
 # A recommended budget is enough in this share of the worlds.
 ENOUGH = 0.8
-# No budget is recommended for a rule whose answers are true this much less often than they say.
+# No budget is recommended for a rule whose answers are true this much less often than they claim.
 _TOO_FAR = 0.15
 # If no budget is recommended, the words describe the results of the budget nearest to this one.
 _EXAMPLE = 200
@@ -62,12 +62,12 @@ class Plan:
     Parameters
     ----------
     table
-        A row for each budget, averages over the worlds. Columns: labels; overall, the width of the 95% interval of
-        the average over the pool, and held, the share of worlds where it contains the true value; width and widest of
-        the groups' intervals; rmse of the groups' estimates, weighted by size; where the answer is right or wrong,
-        the probability that it gives itself, and right, the share of worlds where it is; verdict, the share where
-        there is one; found, of the groups looked for the share that is named; reached, the share of worlds where the
-        rule has been met by then.
+        A row for each budget, averages over the worlds. Columns: labels; overall, the width of the 95% interval of the
+        average over the pool, and held, the share of worlds where it contains the true value; width and widest of the
+        groups' intervals; rmse of the groups' estimates, weighted by size; where the answer is right or wrong, the
+        probability that it states, and right, the share of worlds where it is right; verdict, the share where there is
+        one; found, the share of the groups looked for that are named; reached, the share of worlds where the rule has
+        been met by then.
     recommended
         The number of labels by which the rule is met in four worlds of five; None if no budget tried is enough.
     stop
@@ -126,7 +126,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class _Course:
-    """The course of one world: numbers at each budget, when the rule was met, and whether its claim was true then."""
+    """The results of one world: numbers at each budget, when the rule was met, and whether its claim was true then."""
 
     at: Sequence[dict[str, float]]
     met: float
@@ -253,7 +253,7 @@ def _check(expect: float | None, labels_right: float | None) -> None:
 
 
 def _budgets(given: Iterable[int], stop: Stop, room: int) -> list[int]:
-    """Label counts, ascending, none above the number of items; the budget of the rule is one of them."""
+    """The label counts in increasing order, none above the number of items; the budget of the rule is one of them."""
     if not isinstance(given, Iterable) or isinstance(given, str):
         raise InputError(f"The 'budgets' of plan() are a list, such as [50, 200]. Got {given!r} instead.")
     counts = [*given, *([] if stop.labels is None else [stop.labels])]
@@ -291,11 +291,11 @@ def _numbers(snapshot: Snapshot, truth: np.ndarray[Any, np.dtype[np.float64]]) -
     """The numbers of the table for one world and budget."""
     task, cells = snapshot.task, snapshot.cells
     numbers: dict[str, float] = {}
-    if task.of_models:  # labels go where models differ: how often each is right is not what they are for
+    if task.of_models:  # labels go where models differ: they are not meant to show how often each is right
         return {"probability": snapshot.probability, "right": float(snapshot.is_right(truth))}
     if task.pair is None:
         numbers |= {"overall": snapshot.overall, "held": snapshot.honesty("overall", truth)}
-    known = snapshot.widths[~np.isnan(snapshot.widths)]  # of groups that have a number, as everywhere here
+    known = snapshot.widths[~np.isnan(snapshot.widths)]  # among groups that have a number, as elsewhere
     numbers |= {"width": float(known.mean()) if known.size else snapshot.width, "widest": snapshot.width}
     square = (snapshot.mean - truth) ** 2
     square = square.sum(axis=1) if task.metric.vector else square
@@ -338,7 +338,7 @@ def _plan(
     recommended, advice, others = _advice(game, goal, budgets, courses)
     low, high = np.quantile([course.accuracy for course in courses], [0.1, 0.9]).tolist()
     sentences = []
-    if recommended is None:  # the results of a budget are the best guide here, so they come first
+    if recommended is None:  # what a budget achieves is the best guide here, so it comes first
         at = spec.stop.labels or _EXAMPLE
         i = int(np.argmin(np.abs(np.log(np.array(budgets) / at))))
         row, share = {name: column[i] for name, column in columns.items()}, spec.task.metric.in_percent

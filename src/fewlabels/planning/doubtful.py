@@ -1,13 +1,13 @@
-"""Labels that may be wrong, in a game: each is worth a fraction of a label that is right.
+"""Labels that may be wrong, in a simulated assessment: each is worth a fraction of a right label.
 
 The sampler of true classes, at every look in every world, would take minutes. But the result is simple: n labels of
 which some are wrong are worth k·n labels that are right, with k below 1. k depends on the item: where the classifier is
 sure, somebody who contradicts it is probably wrong, and such a vote says little.
 
-So in a game the label of each item counts with probability k; the others count as asked but say nothing. Where only the
-interval of the average is waited for, all labels are heard, and the interval is widened instead: from the width that is
-shown now towards 1/√k times that of right labels (`Watch.begin`). Which labels are heard is chance, and the average
-would move by it from the first look on.
+So in a game the label of each item counts with probability k; the others count as asked but say nothing. If the rule is
+only about the interval of the average, all labels count, and the interval is widened instead: from the width that is
+shown now towards 1/√k times that of right labels (`Watch.begin`). Otherwise the average would depend on which labels
+happen to count, from the first look on.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 USUAL = 0.05
 """How often labels are wrong, if nobody says anything."""
-# Chances of being right are kept this far from 0 and 1, and the least that a label is worth: a game must end.
+# How far chances of being right are kept from 0 and 1, and the least that a label is worth: a game must end.
 _EDGE, _LEAST = 0.01, 0.05
 
 
@@ -53,7 +53,7 @@ def worth_of_label(right: NDArray[np.float64], wrong: float, classes: int) -> ND
 
 
 def heard(world: World, wrong: float, classes: int, rng: np.random.Generator) -> World:
-    """The world, with labels of which a part is wrong: only some of them are heard."""
+    """The world with labels of which some are wrong: only a part of them counts."""
     assert world.chance is not None
     return replace(world, heard=rng.random(len(world.outcome)) < worth_of_label(world.chance, wrong, classes))
 
@@ -79,7 +79,7 @@ class Doubtful:
     game
         The assessment as it is now.
     possible
-        The labels so far, as often as their true classes were drawn.
+        The labels so far, once for each time that their true classes were drawn.
     wrong
         How often labels are wrong, each time that they were drawn, shape (times,).
     classes
@@ -106,7 +106,7 @@ class Doubtful:
         return NoisyBelief.of(self.game.prior.beliefs(self.possible[::2]))
 
     def time(self, rng: np.random.Generator) -> int:
-        """One of the times that true classes were drawn, for one world: its labels, and how often they are wrong.
+        """One draw of the true classes, for one world: its labels, and how often they are wrong.
 
         Few labels leave it open how often people are wrong, and the two go together: the more of the contradicting
         votes are mistakes of people, the fewer are the classifier's.
@@ -114,7 +114,7 @@ class Doubtful:
         return int(rng.integers(len(self.possible)))
 
     def doubted(self, world: World, stop: Stop, time: int, rng: np.random.Generator) -> tuple[World, float]:
-        """The world with its labels in doubt, and the part that a label played there is worth of one that is right."""
+        """The world with its labels in doubt, and what a label played there is worth, as a share of a right label."""
         wrong = float(self.wrong[time])
         if stop.rules.keys() & {"width", "probability"}:
             return heard(world, wrong, self.classes, rng), 1.0

@@ -142,7 +142,7 @@ def forecast(
     doubtful = Doubtful.of(audit, game) if audit.spec.noisy else None
     game = game if doubtful is None else doubtful.game
     goal, is_set, now = _goal(audit, game, stop, seed, doubtful)
-    labels = len(game.known.items)  # one label of several models counts in a row of each
+    labels = len(game.known.items)  # with several models, one label counts in a row of each
     ahead, items = _ahead(game, goal, labels, most), game.open
     if game.spec.task.of_models and doubtful is None:
         game, room = thinned(game, generator(seed, 0))
@@ -181,7 +181,7 @@ def runs_of_forecast(numbers: int) -> int:
 def _needed(game: Game, world: World, watch: Watch, most: int, rng: np.random.Generator, worth: float | None) -> float:
     """The number of labels at which the rule is met in a world; infinite if it is not.
 
-    `worth` is the part of a played label that one is worth where it may be wrong.
+    `worth` is what a label that may be wrong is worth, as a share of a played label.
     """
     if watch.is_vain(world, rng):
         return np.inf
@@ -197,7 +197,7 @@ def _needed(game: Game, world: World, watch: Watch, most: int, rng: np.random.Ge
 
 
 def game_of(audit: Assessment, task: Task | None = None) -> Game:
-    """The assessment as it is now, to be played on; with another question if a task is given."""
+    """The assessment as it is now, to be continued; with another question if a task is given."""
     spec, pool = audit.spec, audit.pool
     spec = spec if task is None else replace(spec, task=task, stop=Stop(), strips=0)
     cells = spec.cells(pool, spec.asking(pool, audit.groups))

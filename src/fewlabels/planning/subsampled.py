@@ -1,4 +1,4 @@
-"""A game about several models on a part of the items, for models that differ on so many that each look takes long."""
+"""A game with several models on a part of the items, if they differ on so many that each look takes long."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from fewlabels.planning.asking import Game
 
-# A forecast takes seconds up to this many: items on which models differ, times models and this share of the work that
-# does not depend on them.
+# A forecast takes seconds up to this amount of work: items on which models differ, times the number of models plus a
+# constant for the work that does not depend on it.
 _WORK, _ANYWAY = 250_000, 100
 # A fourth of the items of the part on which models differ may get labels. Then the part is known 13% better than all
 # items would be from as many labels: √(3/4).
 _SHARE = 4
-# A part is played on if the question asks about this share of the items on which models differ.
+# A part is used if the question asks about at least this share of the items on which models differ.
 _NEARLY = 0.9
 
 
@@ -69,7 +69,7 @@ def thinned(game: Game, rng: np.random.Generator) -> tuple[Game, int]:
 def _part(
     group: NDArray[np.int64], taken: NDArray[np.int64], share: float, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """The items that are taken, and this share of each group's, at least one; ascending."""
+    """The items that are taken and this share of each group, at least one item of it, in increasing order."""
     key = rng.random(len(group))
     key[taken] = -1.0
     kept = [taken]

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from fewlabels.standing import Standing
     from fewlabels.tasks import Task
 
-# Draws at a look, and where a rule may be met; fewer, to the last number, where a draw has many numbers. From
-# 200 draws a width has a standard error of 5%, and it takes a tenth more or fewer labels to reach.
+# Draws at a look, and at a look where a rule may be met; fewer, down to the last number, if a draw has many numbers.
+# From 200 draws a width has a standard error of 5%, and it takes a tenth more or fewer labels to reach.
 _QUICK, _SHARP, _NUMBERS, _FEWEST = 60, 1_000, 2**20, 200
 _LEAST = 1e-9
 # The standard error of a width that is shown where labels may be wrong, as a part of it: from 32 draws of true classes.
 _SHOWN = 0.05
-# The target widths if no rule is set, in parts of the range of the metric.
+# The target widths if no rule is set, as shares of the range of the metric.
 _WIDTHS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 
 
@@ -61,7 +61,7 @@ class Met:
 
 
 class Watch:
-    """The rules about the answer, watched from look to look in one world."""
+    """Watches the rules about the answer, from look to look in one world."""
 
     def __init__(self, game: Game, stop: Stop, labels: int = 0, now: Standing | None = None) -> None:
         self._game = game
@@ -82,7 +82,7 @@ class Watch:
         assert snapshot is not None
         now = self._read(snapshot, labels)
         if not is_sharp and any(_is_near(name, now[name], wanted) for name, wanted in self._rules.items()):
-            # Few draws find 0.95 where it is 0.94 too often, and many looks make many chances for it.
+            # With few draws, 0.94 too often looks like 0.95, and many looks give many chances for that.
             snapshot = self._game.snapshot(look, rng, most)
             now = self._read(snapshot, labels)
         reached = [
@@ -94,12 +94,12 @@ class Watch:
         return min(reached, key=lambda met_rule: met_rule.labels, default=None)
 
     def begin(self, look: Look, rng: np.random.Generator, worth: float) -> None:
-        """Take the first look where labels may be wrong, and are worth this part k of those that are played.
+        """Take the first look if labels may be wrong, and each is worth the share k of a played label.
 
         With n₀ labels now, the interval of the average is f₀ times as wide as the game has it: what was known before
         counts as much as these labels, and is not in doubt. With more and more labels it will be 1/√k times as wide.
         With n of them it is taken to be f₀^(n₀/n) · (1/√k)^(1 − n₀/n) times as wide. The width that is shown comes from
-        some draws of the true classes and would be a little other with others, so f₀ is too.
+        some draws of the true classes, and other draws would change it a little, so f₀ is uncertain too.
         """
         if "overall" in self._rules:
             played = self._game.snapshot(look, rng, sharp(look.belief)).overall
@@ -108,7 +108,7 @@ class Watch:
             self._wider = shown / played if played > 0 else last, last
 
     def _is_backed(self, name: str, snapshot: Snapshot, labels: int) -> bool:
-        """Whether labels back what the rule rests on; what is promised for every look rests on nothing else."""
+        """Whether enough labels back the rule; what is promised for every look rests on labels alone."""
         if self._guarantee:
             return True
         backed = name != "probability" or snapshot.conclusion.backed
@@ -116,7 +116,7 @@ class Watch:
         return not lacks(name, task, snapshot.belief, snapshot.cells, backed=backed, at_random=at_random)
 
     def is_vain(self, world: World, rng: np.random.Generator) -> bool:
-        """Whether the rule is far from met even when all items have a label: models that differ by too little.
+        """Whether the rule is far from met even when all items have a label, because the models differ too little.
 
         Only for several models, where that belief takes no longer than any other and saves all the looks.
         """
@@ -127,7 +127,7 @@ class Watch:
         return not any(_is_near(name, now[name], wanted) for name, wanted in self._rules.items())
 
     def _read(self, snapshot: Snapshot, labels: int) -> dict[str, float]:
-        """What each rule is about, in the numbers of this snapshot; with a guarantee, those that hold at every look."""
+        """The number of this snapshot that each rule is about; with a guarantee, one that holds at every look."""
         if self._guarantee:
             return {name: promised(name, snapshot.task, snapshot.belief, snapshot.cells) for name in self._rules}
         now = {name: float(getattr(snapshot, name)) for name in self._rules}
@@ -139,10 +139,10 @@ class Watch:
     def _crossing(self, name: str, now: float, wanted: float, labels: int) -> int:
         """The label count at which the value wanted was crossed between the last look and this one.
 
-        A probability is taken to rise by a straight line, a width to fall by a power of the label count.
+        A probability is assumed to rise linearly, and a width to fall as a power of the label count.
         """
         before = self._last.get(name, now)
-        # A task may hold its probability just below what is wanted until something else is there: no line leads to it.
+        # A task may keep its probability just below the target until other conditions are met: no interpolation there.
         if before == now or abs(wanted - before) < _LEAST or is_reached(name, before, wanted):
             return labels
         if name != "probability" and self._labels > 0 and min(before, now, wanted) > 0:

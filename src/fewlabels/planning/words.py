@@ -25,7 +25,7 @@ BEGIN = "begin with the target 'pool'"
 """How to ask about exactly these items; each face names its own option or field instead."""
 AGAIN = "Labels may be wrong here, so this is less certain. Second votes come on top."
 """What forecasts leave out if labels may be wrong; see docs/noise.md."""
-_FAR = 20  # an end that is so many times the other says that nothing is known
+_FAR = 20  # if one end is this many times the other, nothing is known
 _WORLD = "A simulated world is one way in which the true labels of all items could be."
 
 

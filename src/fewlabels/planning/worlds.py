@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells
     from fewlabels.metrics.base import Metric
 
-# Chances of being right are kept this far from 0 and 1 when they are moved to an expected average.
+# How far chances of being right are kept from 0 and 1 when they are moved to an expected average.
 _EDGE = 1e-9
 
 
@@ -63,7 +63,7 @@ class World:
         count = cells.partition.count
         named = np.arange(len(self.outcome)) if count is None else np.flatnonzero(count == 0)
         counts = self.outcomes(cells, named).counts
-        # Items without a name are so many that they show what the population does.
+        # Unnamed items are so many that their shares are those of the population.
         rest = np.rint(cells.size - counts.sum(axis=1))
         return metric.value((counts + rest[:, None] * self.shares) / cells.size[:, None], cells)
 
@@ -189,7 +189,7 @@ def _outcomes(shares: NDArray[np.float64], cell: NDArray[np.int32], rng: np.rand
     outcomes = shares.shape[1]
     # The cumulated shares of cell c lie between c and c + 1, so that one search finds cell and outcome.
     edges = np.minimum(np.cumsum(shares, axis=1), 1.0)
-    # An item beyond the last possible outcome by a rounding error shows that outcome.
+    # An item that a rounding error puts beyond the last possible outcome shows that outcome.
     edges[edges >= edges[:, -1:]] = 1.0
     place = np.searchsorted((edges + np.arange(len(shares))[:, None]).ravel(), rng.random(len(cell)) + cell, "right")
     return np.minimum(place - outcomes * cell.astype(np.int64), outcomes - 1)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fewlabels.tasks.base import Rewards
 
-_FEW = 4  # groups for each one that is wanted, from which on it pays to look for the best before sorting
+_FEW = 4  # groups for each one wanted; with more, it pays to select the best before sorting
 
 
 @dataclass(frozen=True)

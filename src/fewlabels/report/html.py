@@ -170,7 +170,7 @@ def _chance(row: GroupRow | Mapping[str, Any]) -> str:
 
 
 def _checked(check: Check) -> dict[str, Any]:
-    """Return what the page shows of a rule."""
+    """Return what the page shows about a rule."""
     metric = check.task.metric
     plot = Verdicts.of_table(check.table, metric.name, metric.in_percent)
     return {

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _SIDE = 224  # pixels of the longer side
 _MOST = 16_000  # bytes of one picture: a dozen are less than 300 kB, as text
 _LARGEST = 64 * 2**20  # bytes of a file that is opened
-_PIXELS = 40_000_000  # that are decoded: 160 MB. A JPEG of any size is decoded no larger than needed.
-_SMOOTH = {"L", "LA", "RGB", "RGBA", "CMYK", "YCbCr"}  # kinds of pictures that can be made small as they are
+_PIXELS = 40_000_000  # pixels that are decoded: 160 MB. A JPEG of any size is decoded no larger than needed.
+_SMOOTH = {"L", "LA", "RGB", "RGBA", "CMYK", "YCbCr"}  # kinds of pictures that can be made smaller without conversion
 # What Pillow raises about pictures that are damaged, or made to fill the memory.
 _BROKEN = (
     *(OSError, ValueError, SyntaxError, EOFError, LookupError, TypeError, OverflowError, MemoryError),

@@ -1,4 +1,4 @@
-"""Runs about several models: which is best, or how much two differ, with every label known and asked for in turn."""
+"""Simulated runs with several models: which is best, or how much two differ, when every label is known."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def simulate_models(
     (points that the chosen one is behind), sure (percent of runs that are 95% sure by now, and would stop) and
     sure-right (percent of these in which the answer was right when it became sure; none if there are none). For
     `CompareModels`: error (points between the estimated and the true difference), sd (points that the method states),
-    coverage (percent of runs whose 95% interval has the true difference), sure and sure-right.
+    coverage (percent of runs whose 95% interval contains the true difference), sure and sure-right.
     """
     runs = whole_number(runs, "The 'runs' of simulate_models()")
     partition = whole(pool) if groups is None else groups
@@ -115,7 +115,7 @@ def contestant(name: str, task: ModelsTask) -> Policy | None:
 def run_chunk(
     case: Contest, name: str, at: NDArray[np.int64], seed: int, runs: range
 ) -> dict[str, NDArray[np.float64]]:
-    """Some runs of one method: each score, shape (runs, budgets)."""
+    """Play some runs of one method; returns each score, shape (runs, budgets)."""
     policy = contestant(name, case.task)
     rows: list[dict[str, list[float]]] = []
     for run in runs:

@@ -1,4 +1,4 @@
-"""Methods for several models without a belief: at random, where models differ, and Model Selector's rule."""
+"""Methods for several models that have no belief: random items, contested items, and Model Selector's rule."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BASELINES = ("random", "disagreements", "selector")
-"""Methods without a belief about items: of all items, of those on which models differ, and Model Selector's rule."""
+"""Methods without a belief: they ask about any item, about contested items, or by Model Selector's rule."""
 
 
 def plain_run(case: Contest, name: str, at: NDArray[np.int64], rng: np.random.Generator) -> dict[str, list[float]]:
-    """One run of a baseline."""
+    """Play one run of a baseline."""
     if isinstance(case.task, CompareModels):
         if name == "selector":
             raise SpecError("selector finds the best model; it does not compare two. Use random or disagreements.")
@@ -44,11 +44,12 @@ def plain_run(case: Contest, name: str, at: NDArray[np.int64], rng: np.random.Ge
 def selector(
     said: NDArray[np.int32], true: NDArray[np.int32], rng: np.random.Generator, most: int, error: float = 0.1
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Model Selector's rule (Okanovic et al. 2024): the items asked for, and the model that leads after each.
+    """Model Selector's rule (Okanovic et al. 2024): returns the items asked for, and the model that leads after each.
 
-    One model is the best and gives the true class with probability 1 − error, the others say nothing beyond it. So the
-    weight of a model grows by (1 − error)/error with each right answer. The next item is the one whose label leaves the
-    least entropy over models, on average over the classes by the weights of the models that name them.
+    It assumes that one model is the best and gives the true class with probability 1 − error, and that the others add
+    nothing to it. So the weight of a model grows by (1 − error)/error with each right answer. The next item is the one
+    whose label leaves the least entropy over models, on average over the classes, weighted by the models that name
+    them.
     """
     answers = compare_answers(said, int(max(said.max(initial=0), true.max(initial=0))) + 1)
     shown = answers.shown(np.arange(len(said)), true)
@@ -56,7 +57,7 @@ def selector(
 
 
 def _paired(case: Contest, name: str, at: NDArray[np.int64], rng: np.random.Generator) -> dict[str, list[float]]:
-    """The difference of two models from labels at random, of all items or of those on which they differ."""
+    """Estimate the difference of two models from random labels, of all items or of those on which they differ."""
     task = case.task
     assert isinstance(task, CompareModels)
     a, b = (case.cells.models.index(one) for one in (task.a, task.b))

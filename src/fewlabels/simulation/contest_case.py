@@ -35,7 +35,7 @@ class Contest:
     true
         The true class of each item, shape (items,).
     items
-        How many items, drawn at random, each run is on; None for all.
+        How many items each run uses, drawn at random; None for all.
     """
 
     task: ModelsTask
@@ -65,7 +65,7 @@ class Contest:
 
 
 class Scores:
-    """The scores of one run, at each budget in turn."""
+    """Collects the scores of one run, at each budget in turn."""
 
     def __init__(self, case: Contest, *, judges: bool = True) -> None:
         self.case, self.judges = case, judges
@@ -76,7 +76,7 @@ class Scores:
         self.most = np.ones(3)
 
     def look(self, belief: Any, rng: np.random.Generator, label: int, *, ends: bool) -> None:
-        """Read the belief after some labels; in full only where it is scored."""
+        """Read the belief after some labels; it is read in full only at a budget."""
         task = self.case.task
         right = belief.look.right.sum(axis=1) / len(self.case.true)
         if not ends and (label < 2 or not self._near(right, task)):
@@ -92,7 +92,7 @@ class Scores:
             self._read_best(np.einsum("mgh,g->mh", draws, sizes / sizes.sum()), mean)
 
     def _near(self, right: NDArray[np.float64], task: ModelsTask) -> bool:
-        """Whether the few draws of a look are sure enough to look again with more."""
+        """Whether the few draws of a quick look are sure enough to justify one with more draws."""
         if isinstance(task, CompareModels):
             a, b = (self.case.cells.models.index(name) for name in (task.a, task.b))
             region = np.bincount(region_of(task, right[:, a] - right[:, b]), minlength=3)
@@ -112,7 +112,7 @@ class Scores:
         self.chosen(lead, float((values[:, lead] >= values.max(axis=1) - 1e-9).mean()))
 
     def chosen(self, lead: int, sure: float) -> None:
-        """A model is named as the best, with this probability."""
+        """Record that a model is named as the best, with this probability."""
         is_right = bool(self.truth[lead] >= self.truth.max() - 1e-9)
         self._stop(min(sure, float(self.most.min())), is_right)
         self.now = {"best": 100.0 * is_right, "regret": 100 * float(self.truth.max() - self.truth[lead])}
@@ -120,7 +120,7 @@ class Scores:
     def compared(
         self, task: CompareModels, mean: float, sd: float, low: float, high: float, regions: NDArray[np.float64]
     ) -> None:
-        """A difference is estimated, with its interval and the probability of each region."""
+        """Record an estimated difference, with its interval and the probability of each region."""
         a, b = (self.case.cells.models.index(name) for name in (task.a, task.b))
         true = float(self.truth[a] - self.truth[b])
         named = int(regions.argmax())

@@ -1,4 +1,4 @@
-"""Runs of the learned prior about several models: compiled where the product looks for the best, else step by step."""
+"""Runs of the learned prior with several models: compiled for the search for the best model, otherwise step by step."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from fewlabels.policies import Policy
 
-_PARTS = 2  # a run has a generator for its order, and one for what is only scored
+_PARTS = 2  # a run has one generator for the order of asking, and another for the scores
 
 
 def learned_run(
     case: Contest, policy: Policy, at: NDArray[np.int64], rng: np.random.Generator
 ) -> dict[str, list[float]]:
-    """One run of the learned prior with a policy: its scores at the budgets `at`, ascending."""
+    """Play one run of the learned prior with a policy; returns its scores at the budgets `at`, in increasing order."""
     order, judge = rng.spawn(_PARTS)
     if isinstance(case.task, Best) and isinstance(policy, Lottery) and len(case.cells.filled) == 1:
         return compiled_run(case, policy, at, order, judge)
@@ -36,7 +36,7 @@ def learned_run(
 def stepwise_run(
     case: Contest, policy: Policy, at: NDArray[np.int64], rng: np.random.Generator, judge: np.random.Generator
 ) -> tuple[dict[str, list[float]], list[int]]:
-    """A run over the library's own beliefs, rewards and policies: its scores, and the items in the order of asking."""
+    """Play a run with the library's own beliefs, rewards and policies; returns its scores, and the items as asked."""
     cells, task = case.cells, case.task
     prior = Learned().on(cells, "pool")
     free = task.asks(cells).astype(np.int64)
@@ -64,7 +64,7 @@ def stepwise_run(
 
 
 def field_of(panel: Panel, true: NDArray[np.int32]) -> Field:
-    """The contested items of a panel with their true classes, as the kernel wants them."""
+    """The contested items of a panel with their true classes, in the form that the kernel needs."""
     items, features, answers = panel.contested, panel.features, panel.answers
     shown = answers.shown(items, true[items])
     all_ = guesses(answers.models, pair=panel.pair)
@@ -93,7 +93,7 @@ def field_of(panel: Panel, true: NDArray[np.int32]) -> Field:
 def compiled_run(
     case: Contest, policy: Lottery, at: NDArray[np.int64], rng: np.random.Generator, judge: np.random.Generator
 ) -> dict[str, list[float]]:
-    """A run that looks for the best of all items, by the kernel."""
+    """Play a run that looks for the model that is best over all items, with the kernel."""
     cells = case.cells
     panel = Panel.of(cells.said, cells.classes, cells.confidences, cells.home, 1)
     scores = Scores(case)

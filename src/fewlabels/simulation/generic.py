@@ -21,10 +21,10 @@ def ask_and_tell(
 ) -> NDArray[np.int64]:
     """The items that a method asks for, in order, each answered before the next step; shape (at most labels,).
 
-    A step of an assessment: belief from prior and labels, rewards from the belief, groups from the policy, an
-    item of each group at random. A step about several groups takes the best first if the labels run out.
-    This loop is slow and obvious; the kernels must agree with it in distribution. The places of anchors in that
-    order are added to `anchors`.
+    One step is that of an assessment: it computes the belief from prior and labels and the rewards from the belief,
+    lets the policy choose groups, and takes a random item of each. If the budget ends within a step, the best groups
+    come first. This loop is slow and obvious; the kernels must agree with it in distribution. The positions of anchors
+    in that order are appended to `anchors`.
 
     >>> import fewlabels as fl
     >>> from fewlabels.simulation.methods import method

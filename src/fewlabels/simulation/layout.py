@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The kernels' view of a pool, and how to come back from it.
+    """The kernels' view of a pool, and the way back to the pool.
 
     Parameters
     ----------
     known
-        The pool for the kernels. Its groups and cells are those that follow, numbered from 0; empty groups, and
-        those that a comparison is not about, are left out.
+        The pool for the kernels. Its groups and cells are those listed below, numbered from 0. Empty groups, and those
+        that a comparison is not about, are left out.
     groups
         The groups in it, shape (kernel groups,).
     cells

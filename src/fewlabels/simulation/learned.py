@@ -1,4 +1,4 @@
-"""Runs of a prior that is a fit, such as the learned one: compiled between fits, and not fitted at every label."""
+"""Runs of a prior that is fitted, such as the learned one: they are compiled between fits, which get rarer."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
     Kernel = Callable[[np.random.Generator, Run, int], None]
 
-# A fit is made when the labels have grown by this share of what the last one had.
+# The prior is fitted again when the labels have grown by this share since the last fit.
 _GROWTH = 0.05
 
 
 def next_fit(labels: int, plays: int = 1) -> int:
     """The number of labels at which to fit again after a fit with `labels`, in whole steps of `plays` labels.
 
-    A fit is made after every step at first, and later whenever the labels have grown by a twentieth.
+    At first it is fitted after every step, and later whenever the labels have grown by a twentieth.
 
     >>> next_fit(0), next_fit(39), next_fit(1000), next_fit(1000, plays=3)
     (1, 40, 1050, 1051)
@@ -39,9 +39,9 @@ def ask_between_fits(
 ) -> NDArray[np.int64]:
     """The items that a method asks for, in order, shape (at most labels,).
 
-    An assessment fits before every request. Here a fit's independent match, with the same mean and variance in each
-    cell, takes the next few labels as its own counts, in a kernel; what they say about other cells waits for the next
-    fit. The tests compare it with the assessment's own loop.
+    An assessment fits before every request. Here a kernel handles the next few labels. It uses independent cells with
+    the same mean and variance as the fit, and counts each label in its own cell; what the labels say about other cells
+    has to wait for the next fit. The tests compare it with the assessment's own loop.
 
     Parameters
     ----------

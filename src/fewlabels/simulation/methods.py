@@ -26,9 +26,9 @@ class Method:
     """A way to assess: the prior, the policy that chooses where to ask, the target of the question, and the anchors.
 
     `anchor` is the share of steps that take items at random from the whole pool, whatever the policy says. A `usual`
-    method asks as an assessment does where nobody names a policy: with the default anchors, unless it has a share of
-    its own, and in strips of confidence where all items are one group. `method` makes one from its name; a method
-    without such a name is made with this class.
+    method asks as an assessment does if nobody names a policy: with the default anchors, unless it has a share of its
+    own, and in strips of confidence if all items are one group. `method` makes a method from its name; use this class
+    for a method that has no such name.
 
     >>> from fewlabels import Thompson, Uniform
     >>> Method("weak and curious", Uniform(strength=1e-6), Thompson(plays=1)).target
@@ -47,8 +47,8 @@ def method(name: str, task: Task | None = None) -> Method:
     """The method with a name: `prior+policy`, or `prior+policy+pool` for the pool's own items as the target.
 
     Either may be followed by a colon and its first setting: for a prior, the number of labels that it counts for.
-    `+anchor`, or `+anchor:0.2`, at the end takes some items at random from the whole pool. The policy `default` is what
-    an assessment of the task does where nobody names a policy.
+    `+anchor`, or `+anchor:0.2`, at the end takes some items at random from the whole pool. The policy `default` is the
+    one that an assessment of the task uses if nobody names a policy.
 
     >>> method("learned+boundary+pool+anchor").policy, method("learned+boundary+pool+anchor").anchor
     (Boundary(), 0.1)

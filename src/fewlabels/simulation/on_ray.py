@@ -1,4 +1,4 @@
-"""Ray as an executor of the standard kind."""
+"""Ray as a standard executor."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class RayExecutor(Executor):
     """
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Hand a call to the cluster."""
-        ray = import_module("ray")  # no dependency, and large
+        """Submit a call to the cluster."""
+        ray = import_module("ray")  # large, and not a dependency
         future: Future[Any] = ray.remote(_call).remote(fn, args, kwargs).future()
         return future
 
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Ray takes plain functions only, and pieces of work are partial ones."""
+    """Call the function: Ray accepts plain functions only, and pieces of work are partial objects."""
     return function(*args, **kwargs)

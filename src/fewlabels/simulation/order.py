@@ -1,4 +1,4 @@
-"""The order in which a method asks for items: by a compiled kernel where there is one, else by the library's loop."""
+"""The order in which a method asks for items: from a compiled kernel if there is one, or from the library's loop."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 
     Asked = tuple[NDArray[np.int64], NDArray[np.bool_]]
 
-# Below this many groups (for each one looked for, in identification) drawing all of them is the quicker step.
+# Below this many groups (for each one looked for, in identification), it is quicker to draw all of them.
 _FEW = 16
 _MANY = 64
 _FEW_VALUES = 32
-# Costs are found without drawing all groups where no outcome counts for less than this beforehand: with the tiny counts
-# of an informed prior over a hundred classes, the bounds of that draw are so loose that it takes minutes.
+# Costs are found without drawing all groups if no outcome has a prior count below this: with the tiny counts of an
+# informed prior over a hundred classes, the bounds of that draw are so loose that it takes minutes.
 _TRIED = 0.02
-# The kernels have the policies as they are by default.
+# The kernels implement the policies with their default settings.
 _CODES: dict[Policy, int] = {
     UniformItems(): choose.ITEMS,
     UniformGroups(): choose.GROUPS,
@@ -98,13 +98,13 @@ def asker_with_anchors(truth: Truth, method: Method) -> Callable[[np.random.Gene
     kernel = _kernel(truth, method, view)
     plays = _plays(truth, method.policy)
     prepared = method.prior.on(truth.cells, method.target)
-    # The policies that ask anywhere need no belief.
+    # Policies that ask anywhere need no belief.
     blank = (prepared if method.policy.uses_belief else Uniform().on(truth.cells, method.target)).blank()
 
     share = method.anchor
     if method.usual and not share:
         share = default_anchor(truth.task, method.prior, method.policy, truth.cells)
-    mixes = share > 0 and not method.policy.ignorable  # there every item is an anchor anyway
+    mixes = share > 0 and not method.policy.ignorable  # with that policy every item is an anchor anyway
 
     def ask(rng: np.random.Generator, labels: int) -> Asked:
         places: list[int] = []
@@ -126,7 +126,7 @@ def asker_with_anchors(truth: Truth, method: Method) -> Callable[[np.random.Gene
 
 
 def with_anchors(kernel: Kernel, share: float, plays: int, places: list[int]) -> Kernel:
-    """A kernel whose steps, of `plays` labels each, are anchors with this probability; their places are kept."""
+    """A kernel whose steps, of `plays` labels each, are anchors with this probability; it records which they are."""
 
     def ask(rng: np.random.Generator, run: Run, until: int) -> None:
         until = min(until, len(run.items))
@@ -146,7 +146,7 @@ def is_compiled(truth: Truth, method: Method) -> bool:
 
 
 def _is_fitted(method: Method) -> bool:
-    """Whether a method asks by a belief that is a fit."""
+    """Whether a method asks by a belief that is fitted."""
     return method.prior.uses_items and method.policy.uses_belief
 
 

@@ -55,9 +55,9 @@ def gather(
         How many threads; None for as many as there are processors for this process. Kernels release Python's
         lock, so that threads are enough for them.
     executor
-        Anything of the standard kind instead: a process pool, or that of a Dask client.
+        Any standard executor to use instead: a process pool, or that of a Dask client.
     progress
-        Called with the pieces done and the pieces in all, in this thread.
+        Called with the number of pieces done and the total, in this thread.
 
     >>> gather([lambda: 1, lambda: 2], jobs=2)
     [1, 2]
@@ -92,7 +92,7 @@ def _on(
             if progress is not None:
                 progress(done, len(work))
     finally:
-        # After an error or an interruption the rest is not awaited.
+        # After an error or an interruption, do not wait for the rest.
         for future in futures:
             future.cancel()
     return [future.result() for future in futures]

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from fewlabels.simulation.truth import Truth
 
 Better = Literal["low", "high", "near"]
-"""Which scores are good: low ones, high ones, or those near to what is promised, among which none is the best."""
+"""Which scores are good: low ones, high ones, or those near a promised value, among which none is the best."""
 
 # How close λ must be to its value with all labels, relative to it (the paper's supplement, on success).
-_LOOKS = 200  # at the MRR of a run whose beliefs are fits
+_LOOKS = 200  # looks at the MRR of a run whose beliefs are fitted
 _TOLERANCE = 0.05
 _DRAWS = 2_000
-_FEW_DRAWS = 500  # behind an interval that has no formula: its length is then within some percent
+_FEW_DRAWS = 500  # for an interval that has no formula: its length is then right to within a few percent
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Verdict:
     scores
         Each score at each budget, shape (budgets,).
     curve
-        The MRR after 0, 1, ... labels, shape (labels + 1,), where the curve averaged over runs is asked for.
+        The MRR after 0, 1, ... labels, shape (labels + 1,), if the curve averaged over runs is wanted.
     labels
         The number of labels after which the run had the right answer, where that is the question.
     """
@@ -65,7 +65,7 @@ class Scorer(ABC):
     better: Mapping[str, Better]
     """The scores at a budget, and whether low or high ones are good."""
     counted: str | None = None
-    """The name of the label count that is the question, if one is."""
+    """The name of the label count that is scored, if there is one."""
 
     def __init__(self, truth: Truth) -> None:
         self.truth = truth
@@ -80,7 +80,7 @@ class Scorer(ABC):
         rng: np.random.Generator,
         anchor: NDArray[np.bool_] | None = None,
     ) -> Verdict:
-        """The scores of a run that asked for items in this order, of shape (labels,), at ascending budgets.
+        """The scores of a run that asked for items in this order, of shape (labels,), at budgets in increasing order.
 
         `anchor` says which of them were drawn at random from all items; none were if it is not given.
         """
@@ -88,7 +88,7 @@ class Scorer(ABC):
     def belief(self, method: Method, items: NDArray[np.int64]) -> Belief:
         """The belief of the method after the labels of these items, about the groups in which it asks."""
         asking = self.truth.asking(method)
-        if self._prepared is None or self._prepared[0] is not method:  # nearly always the one of the last call
+        if self._prepared is None or self._prepared[0] is not method:  # nearly always the same as in the last call
             self._prepared = method, method.prior.on(asking.cells, method.target)
         return self._prepared[1].belief(asking.outcomes(items))
 
@@ -100,14 +100,14 @@ def scorer_of(truth: Truth) -> Scorer:
 
 
 class EstimateScorer(Scorer):
-    """RMSE = sqrt(Σ_g p_g (θ^_g − θ_g)²), and for score bins the relative error of the ECE made of them.
+    """RMSE = sqrt(Σ_g p_g (θ^_g − θ_g)²), and for score bins the relative error of the ECE computed from them.
 
     Shares are in percent and costs in their own unit. For a confusion matrix the squares are summed over its true
-    classes, and the RMSE is relative to that of the informed prior before any label (the paper's θ_0).
-    ECE^ = Σ_b p_b |θ^_b − s_b|, its error |ECE^ − ECE| / ECE in percent. Where the cells learn from each other ECE^ is
-    the posterior's median instead, which is the better guess there (docs/learned-prior.md).
+    classes, and the RMSE is relative to that of the informed prior before any label (the paper's θ_0). ECE^ = Σ_b p_b
+    |θ^_b − s_b|, its error |ECE^ − ECE| / ECE in percent. If cells learn from each other, ECE^ is the posterior's
+    median instead, which is a better guess there (docs/learned-prior.md).
 
-    Where a group has one number there are also the error of the average over the pool, |Σ_g p_g (θ^_g − θ_g)|, and how
+    If each group has one number, there are also the error of the average over the pool, |Σ_g p_g (θ^_g − θ_g)|, and how
     often 95% intervals contain the true value, in percent: coverage is the share of groups, overall-coverage that of
     runs. The intervals are those of `Snapshot`.
     """
@@ -211,7 +211,7 @@ class IdentifyScorer(Scorer):
         rng: np.random.Generator,
         anchor: NDArray[np.bool_] | None = None,
     ) -> Verdict:
-        """The MRR at the budgets, and after every label (or at some 200 counts, where each belief is a fit)."""
+        """The MRR at the budgets, and after every label (or at about 200 label counts, if each belief is fitted)."""
         gauge = self.truth.gauge
         if method.prior.uses_items:
             some = np.unique(np.append(np.linspace(0, len(order), _LOOKS).astype(int), budgets))
@@ -226,7 +226,7 @@ class IdentifyScorer(Scorer):
         return Verdict({"mrr": curve[budgets]}, curve)
 
     def ceiling(self, method: Method) -> float:
-        """The MRR once every item is labelled, which a strong prior can keep below 1."""
+        """The MRR when every item is labelled, which a strong prior can keep below 1."""
         return self._mrr(method, np.arange(len(self.truth.outcome)))
 
     def _mrr(self, method: Method, items: NDArray[np.int64]) -> float:
@@ -267,8 +267,8 @@ class CompareScorer(Scorer):
     ) -> Verdict:
         """Whether the run had the right answer at the budgets, and when it first did.
 
-        Where the probabilities need Monte Carlo they are computed at the budgets only. A run that was never right
-        counts with all its labels.
+        Probabilities that need Monte Carlo are computed at the budgets only. A run that was never right counts with all
+        its labels.
         """
         if self.truth.task.metric.marginal and not method.prior.uses_items:
             steps, mu = np.arange(len(order) + 1), self._curve(method, order)

@@ -37,10 +37,10 @@ def against_best(scores: Mapping[str, NDArray[np.float64]], better: Better) -> d
 
 
 def signed_rank_p(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    """The two-sided p of the signed-rank test for paired values; 1 where all pairs are equal."""
+    """The two-sided p of the signed-rank test for paired values; 1 if all pairs are equal."""
     from scipy.stats import wilcoxon
 
     if np.array_equal(a, b):
         return 1.0
-    # The normal approximation below ten pairs is poor, but then nothing is significant anyway.
+    # Below ten pairs the normal approximation is poor, but then nothing is significant anyway.
     return float(wilcoxon(a, b, method="auto").pvalue)

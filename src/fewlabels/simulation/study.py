@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fewlabels.simulation.scorer import Better
     from fewlabels.simulation.truth import Labels, Truth
 
-_REACHED = 0.99  # of the MRR, or of its maximum where that is below 1: the paper's "identified"
+_REACHED = 0.99  # of the MRR, or of its maximum if that is below 1: the paper's "identified"
 
 
 def simulate(
@@ -74,9 +74,9 @@ def simulate(
     seed
         Another seed gives other runs.
     executor
-        Anything of the standard kind to do the work: a process pool, or `client.get_executor()` of Dask.
+        Any standard executor to do the work: a process pool, or `client.get_executor()` of Dask.
     progress
-        Called with the pieces of work done, from 0 when it begins, and the pieces in all.
+        Called with the number of pieces of work done, which starts at 0, and the total.
 
     Returns
     -------
@@ -136,7 +136,7 @@ class Chunk:
     curves
         Sums over runs of the MRR after 0, 1, ... labels, one for each piece of work, each with its number of runs.
     labels
-        The label count of each run, where that is the question.
+        The label count of each run, if that is scored.
     """
 
     scores: Mapping[str, NDArray[np.float64]]
@@ -145,7 +145,7 @@ class Chunk:
 
 
 def run_chunk(truth: Truth, method: Method, budgets: NDArray[np.int64], seed: int, runs: range) -> Chunk:
-    """Do some runs of a method. Of curves with a value for each label only sums are kept."""
+    """Do some runs of a method. Only the sums of curves with a value for each label are kept."""
     ask, scorer = asker_with_anchors(truth.asking(method), method), scorer_of(truth)
     scores: dict[str, list[NDArray[np.float64]]] = {name: [] for name in scorer.better}
     total: NDArray[np.float64] | None = None
@@ -165,14 +165,14 @@ def run_chunk(truth: Truth, method: Method, budgets: NDArray[np.int64], seed: in
 
 
 def _joined(parts: Sequence[Chunk]) -> Chunk:
-    """Chunks put together, in the order of the runs."""
+    """Join chunks in the order of the runs."""
     scores = {name: np.concatenate([part.scores[name] for part in parts]) for name in parts[0].scores}
     curves = [curve for part in parts for curve in part.curves]
     return Chunk(scores, curves, [count for part in parts for count in part.labels])
 
 
 def _budgets(given: Iterable[int | str], most: int) -> NDArray[np.int64]:
-    """Label counts, ascending, each once, shape (budgets,). No budget, or too large a one, is a SpecError."""
+    """The label counts in increasing order, each once, shape (budgets,); none, or one too large, is a SpecError."""
     counts = sorted({_budget(given_budget, most) for given_budget in given})
     if not counts:
         raise SpecError("no budget was named. Give a number of labels, such as 200 or 10%.")
@@ -259,7 +259,7 @@ def _identified(
 def labels_to_identify(curve: NDArray[np.float64], ceiling: float) -> float | None:
     """The first label count at which a mean MRR exceeds min(0.99, 0.99·its maximum); None if none does.
 
-    `ceiling` is the MRR with all labels, so that a curve that was cut short has the right maximum.
+    `ceiling` is the MRR with all labels, so that a curve that ends early has the right maximum.
 
     >>> labels_to_identify(np.array([0.2, 0.7, 1.0, 1.0]), 1.0), labels_to_identify(np.array([0.2, 0.7]), 1.0)
     (2.0, None)

@@ -40,7 +40,7 @@ class Gauge(NamedTuple):
     centre: NDArray[np.float64]
 
     def of(self, cells: NDArray[np.int64]) -> Gauge:
-        """The gauge of some of the cells."""
+        """Return the gauge of some of the cells."""
         return Gauge(self.weight[cells], self.centre[cells])
 
 
@@ -61,10 +61,10 @@ class Truth:
     right
         Whether the prediction of each item is right, shape (items,).
     everything
-        The cell of all items, where the question is about one share in every group: the number over all of them is
-        then read as an assessment reads it.
+        The cell of all items, if the metric is a single share in every group: the number over all items is then read as
+        an assessment reads it.
     strips
-        The same with strips of confidence as groups, where all items are one group and a method asks in strips.
+        The same with strips of confidence as groups, if all items are one group and a method asks in strips.
     """
 
     task: Task
@@ -131,7 +131,7 @@ class Truth:
 
 
 def truth(pool: Pool, labels: Labels, partition: Partition, task: Task, methods: Sequence[Method]) -> Truth:
-    """The task on a labelled pool. Task, metric, groups and methods that do not go together are a SpecError."""
+    """The task on a labelled pool. A task, metric, groups and methods that do not fit together are a SpecError."""
     if pool.reserve is not None:
         raise InputError(
             f"a simulation needs the label of every item, and those of {pool.source} stay where they are. Write some "

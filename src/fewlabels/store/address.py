@@ -85,7 +85,7 @@ def check_exists(url: URL) -> None:
         return
     try:
         is_there = Path(path).exists()
-    except OSError as error:  # a name that is too long, or a folder that one may not look into
+    except OSError as error:  # a name that is too long, or a folder without read permission
         raise StoreError(f"cannot open {path}: {error.strerror}. Check the path.") from None
     if not is_there:
         raise NoFileError(f"there is no file {path}. Check the path; create() makes a new one.")

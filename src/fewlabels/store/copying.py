@@ -68,7 +68,7 @@ def backup(store: Store, to: str | os.PathLike[str] | None, progress: Progress |
         with store.database.reading() as connection, closing(sqlite3.connect(part)) as target:
             source = connection.connection.driver_connection
             assert isinstance(source, sqlite3.Connection)
-            # This transaction has read already, so that all steps copy the state of now, whoever writes meanwhile.
+            # This transaction has read already, so that all steps copy the present state, whoever writes meanwhile.
             connection.execute(sa.select(heads.c.assessment).limit(1)).all()
             source.backup(target, pages=_PAGES, progress=_steps(progress))
         _check(store, part)
@@ -199,7 +199,7 @@ def _new_file(path: Path) -> Iterator[Path]:
     taken = StoreError(f"{path} exists already. Choose another name: nothing is ever overwritten.")
     try:
         is_there = path.exists() or path.is_symlink()
-    except OSError as error:  # a name that is too long, or a folder that one may not look into
+    except OSError as error:  # a name that is too long, or a folder without read permission
         raise StoreError(f"cannot write {path}: {error.strerror}. Choose another path.") from None
     if is_there:
         raise taken

@@ -311,7 +311,7 @@ class Rewards:
         return self.task.reward(self.belief, self.cells, self.belief.mean())
 
     def quantile(self, rng: np.random.Generator, q: float) -> NDArray[np.float64]:
-        """The q-quantile of each group's reward, shape (groups,); no draws are needed where a group is one share."""
+        """The q-quantile of each group's reward, shape (groups,); no draws are needed if a group is a single share."""
         task, cells, belief = self.task, self.cells, self.belief
         if task.metric.marginal:
             # The reward rises or falls with the one share of its group: its quantile is at a quantile of the share.

@@ -186,4 +186,4 @@ def _words(models: tuple[str, ...], lead: NDArray[np.int64], sure: float, groups
     if len(lead) == 1:
         return f"The best model {verb} {models[lead[0]]}, with probability {probability(sure)}."
     each = "; ".join(f"{name}: {models[h]}" for name, h in zip(groups, lead.tolist(), strict=True))
-    return f"The best model in each group {verb}: {each}. All of this has probability {probability(sure)}."
+    return f"The best model in each group {verb}: {each}. All of this is right with probability {probability(sure)}."

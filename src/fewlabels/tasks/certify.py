@@ -116,7 +116,7 @@ class Certify(Task):
         if self.guarantee and not self.metric.marginal:
             raise SpecError(
                 Argument("guarantee", "anytime"),
-                f" needs a metric that is one share, such as the accuracy. With the {self.metric.name} leave the "
+                f" needs a metric that is a single share, such as accuracy. For the {self.metric.name}, leave the "
                 "guarantee out.",
             )
 
@@ -128,8 +128,8 @@ class Certify(Task):
     def reward(self, belief: Belief, cells: Cells, theta: NDArray[np.float64]) -> NDArray[np.float64]:
         """The worth of a label in each group: (..., cells, outcomes) to (..., groups); 0 for groups not asked about.
 
-        For a metric that is not one share there are no bets: a label is worth the fall in variance it brings where the
-        line is near. There a group with too few labels of its own is worth as much as the best one elsewhere.
+        A metric that is not a single share has no bets: a label is worth the fall in variance it brings where the line
+        is near. There a group with too few labels of its own is worth as much as the best one elsewhere.
         """
         if self.metric.marginal:
             return self._line.worth(
@@ -294,7 +294,7 @@ class Certify(Task):
     def own_labels(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether each group's own labels say that it reaches the line, and that it misses it; two of shape (groups,).
 
-        By bets and by the exact test, for metrics that are one share. For others five labels are enough, and the
+        By bets and by the exact test, for metrics that are a single share. For others five labels are enough, and the
         posterior decides.
         """
         supported = backed_groups(self.metric, belief, cells)

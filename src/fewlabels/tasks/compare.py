@@ -113,7 +113,7 @@ class Compare(Task):
                 )
         if self.by != "neyman" and not self.metric.marginal:
             raise SpecError(
-                f"Compare(by={self.by!r}) needs a metric that is one share, as Accuracy() is. "
+                f"Compare(by={self.by!r}) needs a metric that is a single share, such as Accuracy(). "
                 f"With {type(self.metric).__name__}() use by='neyman'."
             )
 
@@ -125,7 +125,7 @@ class Compare(Task):
     def assurance(self, belief: Belief, cells: Cells) -> float | None:
         """The largest p at which bets on both groups leave one region for Δ; 0 if they leave more than one.
 
-        None for a metric that is not one share. Each region is concluded by the wealth won against the two others,
+        None for a metric that is not a single share. Each region is concluded by the wealth won against the two others,
         which ever reaches 1/(1 − p) with a probability of at most 1 − p if one of them is true; see `evidence_apart`.
         """
         if not self.metric.marginal:
@@ -181,7 +181,7 @@ class Compare(Task):
         return worth
 
     def probabilities(self, belief: Belief, cells: Cells) -> NDArray[np.float64]:
-        """μ by quadrature, or by exact sums under target "pool"; for metrics that are one share. Shape (3,)."""
+        """μ by quadrature, or by exact sums under target "pool"; for metrics that are a single share. Shape (3,)."""
         a, b = np.searchsorted(cells.group, self._pair(cells))
         if belief.target == "population":
             return rope_probabilities(belief.alpha[a], belief.alpha[b], self.rope)

@@ -217,7 +217,9 @@ class CompareModels(ModelsTask):
             return f"{self.a} {sure} right {kinds[int(mu[0].argmax())]} {self.b} {known}."
         said = [f"{kinds[int(m.argmax())]} {self.b}" for m in mu[1:]]
         each = "; ".join(f"{name}: {words}" for name, words in zip(names[1:], said, strict=True))
-        return f"{self.a} is right in {each} (rope ±{rope}). All of this has probability {probability(chance)}."
+        return (
+            f"{self.a} is right in {each} (rope ±{rope}). All of this is right with probability {probability(chance)}."
+        )
 
     # --- in words
 

@@ -102,9 +102,9 @@ class Identify(Task):
     def assurance(self, belief: Belief, cells: Cells) -> float | None:
         """The largest p at which the intervals of the m groups lie beyond those of all others; 0 if none does.
 
-        None for a metric that is not one share. Each of the G groups has a sequence of level 1 − (1 − p)/G: all of them
-        hold at every look with probability p, and then no other group is more extreme. The m groups are those with the
-        most extreme means.
+        It is None for a metric that is not a single share. Each of the G groups has a sequence of level 1 − (1 − p)/G:
+        all of them hold at every look with probability p, and then no other group is more extreme. The m groups are
+        those with the most extreme means.
         """
         if not self.metric.marginal:
             return None

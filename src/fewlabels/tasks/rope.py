@@ -73,7 +73,7 @@ def pool_rope_probabilities(
 def _shares(
     alpha: NDArray[np.float64], right: int, left: int, size: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The possible shares right in a group, ascending, and their probabilities; two of shape (left + 1,)."""
+    """The possible shares right in a group, in increasing order, and their probabilities; two of shape (left + 1,)."""
     x = np.arange(left + 1)
     log_mass = gammaln(left + 1) - gammaln(x + 1) - gammaln(left - x + 1)
     log_mass += betaln(alpha[0] + x, alpha[1] + left - x) - betaln(alpha[0], alpha[1])
@@ -142,7 +142,7 @@ def _outside(a: NDArray[np.float64], b: NDArray[np.float64], rope: float) -> flo
 
 
 def _panel_ends(a: NDArray[np.float64], b: NDArray[np.float64], rope: float) -> NDArray[np.float64]:
-    """Ends of the quadrature's panels in z, ascending: even steps, and the quantiles of both Betas."""
+    """The ends of the quadrature's panels in z, in increasing order: even steps, and the quantiles of both Betas."""
     width = 1 - rope
     # Where θ_b and θ_a + ε lie, as distances from ε and from 1; of the two, the nearer one keeps its digits.
     x = np.concatenate([betaincinv(b[0], b[1], _QUANTILES) - rope, betaincinv(a[0], a[1], _QUANTILES)])

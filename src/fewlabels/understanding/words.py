@@ -213,7 +213,7 @@ def likely_line(guessed: Guess) -> list[Understood]:
 
 
 def alike_line(pool: Pool) -> list[Understood]:
-    """The line about two classes that may be one, if there are such two: language models add points and quotes."""
+    """The line about two classes that may be the same, if there are any: language models add full stops and quotes."""
     from fewlabels.io.spellings import alike
 
     same = None if pool.score_sums is not None else alike(pool.choices, marks=False)

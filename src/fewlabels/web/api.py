@@ -67,7 +67,7 @@ async def visit_of(request: Request) -> Visit:
 
 
 def _person(request: Request) -> Person:
-    """Return who is signed in. The guard has let nobody else in; should it ever, they get no further."""
+    """Return who is signed in. The guard lets nobody else in; if it ever did, they would get no further than here."""
     person: Person | None = getattr(request.state, "person", None)
     if person is None:
         raise HTTPException(401, SIGN_IN, {"www-authenticate": "Bearer"})
@@ -189,8 +189,8 @@ def write_guide(name: str, body: m.WriteGuide, service: Here, owner: Owner) -> m
     return m.Guide(guidelines=told.guidelines, descriptions=dict(told.descriptions), version=told.version)
 
 
-# The next three are called for every label. They look into the request and write the answer themselves: FastAPI takes
-# as long to solve four dependencies as to do the rest, and it writes answers in another thread.
+# The next three are called for every label. They read the request and write the response themselves: FastAPI takes as
+# long to resolve four dependencies as for all the rest, and it writes responses in another thread.
 
 
 @router.post(ONE + "/ask", tags=["labelling"], response_model=m.Asked)
@@ -250,7 +250,7 @@ def content(
     kind = None if file is None else media_type(file)
     if file is None or kind is None:
         raise HTTPException(404, "there is no such image.")
-    # An SVG opened on its own could contain a script: it gets no rights at all.
+    # An SVG opened on its own could contain a script, so it is sandboxed.
     rights = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
     return FileResponse(file, media_type=kind, headers=rights | {"cache-control": "private, max-age=3600"})
 

@@ -1,4 +1,4 @@
-"""The colours of code: pieces of a text, each with what it is. Pygments finds them; pages show them as spans.
+"""The colours of code: pieces of a text, each with its kind. Pygments finds them; pages show them as spans.
 
 A language is named by the fence around the code, by the ending of its file, or by how the code begins. It is never
 guessed from the whole text: that is slow, and often wrong. Code in another language is shown without colours.
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pygments.token import _TokenType
 
 LONGEST = 10_000
-"""Characters of code that are coloured. Longer ones are shown without."""
-_PATIENCE = 0.1  # seconds of computing: a lexer takes time with the square of what a hostile text repeats
+"""Code with more characters than this is shown without colours."""
+_PATIENCE = 0.1  # seconds of computing: for a hostile text, a lexer's time can grow with the square of its length
 KINDS = ("keyword", "string", "number", "comment", "name", "added", "removed")
 """What a piece can be; a page has a colour for each."""
 # The languages that are coloured, by the names of Pygments. The lexers of C and of ini files are not among them: with a
@@ -32,7 +32,7 @@ _CALLED = {"py": "python", "python3": "python", "js": "javascript", "jsx": "java
 _CALLED |= {"tsx": "typescript", "golang": "go", "rs": "rust", "rb": "ruby", "sh": "bash", "shell": "bash"}
 _CALLED |= {"zsh": "bash", "patch": "diff", "yml": "yaml", "postgresql": "sql", "mysql": "sql", "sqlite": "sql"}
 _CALLED |= {"htm": "html", "svg": "xml"}
-_RUN = re.compile(r"\s{300}")  # no code has so many blanks, and lexers are slow with them
+_RUN = re.compile(r"\s{300}")  # no code has this many blanks in a row, and lexers are slow with them
 _BEGINS = {
     "diff": re.compile(r"diff --git |--- \S+.*\n\+\+\+ "),
     "pytb": re.compile(r"Traceback \(most recent call last\)"),
@@ -71,7 +71,7 @@ def coloured(text: str, language: str | None) -> list[tuple[str, str | None]]:
     """
     if language is None or len(text) > LONGEST or _RUN.search(text):
         return [(text, None)]
-    # A lexer that takes too long is left, and the rest has no colours.
+    # A lexer that takes too long is stopped, and the rest has no colours.
     pieces = list(_pieces(text, language))
     rest = text[sum(len(piece) for piece, _ in pieces) :]
     return [*pieces, (rest, None)] if rest else pieces
@@ -80,7 +80,7 @@ def coloured(text: str, language: str | None) -> list[tuple[str, str | None]]:
 def _pieces(text: str, language: str) -> Iterator[tuple[str, str | None]]:
     """The pieces, with neighbours of one kind as one."""
     so_far, last, end, left = "", None, thread_time() + _PATIENCE, len(text)
-    # Some lexers know a line only by its end, so the last line gets one, which is left out again.
+    # Some lexers recognise a line only by its end, so a line end is added, and removed again.
     for _, token, lexed in _lexer(language).get_tokens_unprocessed(f"{text}\n"):
         value, kind = lexed[:left], _kind(token)
         if not value:

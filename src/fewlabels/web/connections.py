@@ -1,4 +1,4 @@
-"""Connections that bring no request: they are closed after a while, and give way when there are too many."""
+"""Connections that send no request: they are closed after a while, or sooner if there are too many."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Connection(_Protocol):  # type: ignore[misc]  # uvicorn has two, and takes
             self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nobody is there any more."""
+        """Forget a connection that was closed."""
         self._stop_waiting()
         super().connection_lost(exc)
 

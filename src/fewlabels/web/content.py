@@ -82,7 +82,7 @@ def _part(value: str, name: str, settings: Settings, address: Callable[[], str])
     origin = origin_of(value)
     if origin is None or not is_web(value):
         return _text(value, name, settings)
-    # What does not end like a picture may be one all the same: many addresses end in a number.
+    # An address that does not end like a picture may still be one: many end in a number.
     return Part(kind="image" if origin in settings.image_hosts else "link", value=value)
 
 
@@ -101,7 +101,7 @@ def _text(value: str, name: str, settings: Settings, file: str = "") -> Part:
 
 
 def unseen_pictures(item: Mapping[str, Any], settings: Settings) -> str | None:
-    """The first value of an item that names a picture which the settings do not let annotators see; None if all do."""
+    """The first value of an item that names a picture that the settings hide from annotators; None if there is none."""
     for value in item.values():
         if not isinstance(value, str) or not names_picture(value):
             continue

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _LIFE = 3600.0  # seconds since somebody used it last
 _MOST = 8  # drafts at once: each may hold a file and a pool
-_LIMITS = Limits(columns=12_000, unpacked=10**9, ratio=10)  # a server has more to do than to unpack one file
+_LIMITS = Limits(columns=12_000, unpacked=10**9, ratio=10)  # a server has other things to do than to unpack one file
 _PREFIX = "fewlabels-draft-"
 _SAMPLE = 3  # rows that are shown
 _SHOWN = 40  # columns of them
@@ -50,7 +50,7 @@ _FILES = 3  # names of files that a title or the name of an assessment is made o
 
 
 class DraftGoneError(HTTPException):
-    """A draft that has ended, perhaps in another tab while a page of it was made."""
+    """The draft has ended, perhaps in another tab while one of its pages was being made."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -79,7 +79,7 @@ class Draft:
     example: bool = False
     ended: bool = False
     used: float = field(default_factory=time.monotonic)
-    """When its owner came to it last."""
+    """When its owner last used it."""
     _read: tuple[object, Pool, list[Understood]] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -130,7 +130,7 @@ class Draft:
 
 
 def _sample(sources: Sequence[Source], columns: list[str]) -> dict[str, list[str]]:
-    """The first values of the first columns, short enough for a page; of a column in several files, the first's."""
+    """The first values of the first columns, short enough for a page; if several files have one, those of the first."""
     examples: dict[str, list[str]] = {}
     for source in sources:
         wanted = [name for name in columns[:_SHOWN] if name in source.columns and name not in examples]
@@ -141,7 +141,7 @@ def _sample(sources: Sequence[Source], columns: list[str]) -> dict[str, list[str
 
 
 def _columns(source: Source) -> list[str]:
-    """The columns that a page lists: where there are very many, without those that seem to be scores."""
+    """The columns that a page lists; if there are very many, those that seem to be scores are left out."""
     names = source.columns
     if len(names) <= _FEW:
         return names
@@ -189,7 +189,7 @@ class Drafts:
         remove_left_behind(_PREFIX)
 
     def begin(self, owner: str, *files: tuple[IO[bytes], str]) -> Draft:
-        """Keep uploaded files, each with its name, and look what they are. If one cannot be read, none is kept."""
+        """Keep uploaded files, each with its name, and look into them. If one cannot be read, none is kept."""
         named = [(file, *_shown(name)) for file, name in files]
         folder = Path(tempfile.mkdtemp(dir=self._place()))
         sources: dict[str, Source] = {}
@@ -226,7 +226,7 @@ class Drafts:
             if entry is None or entry[0].owner != owner:
                 return None
             entry[0].used = time.monotonic()
-            self._drafts[draft] = self._drafts.pop(draft)  # those that nobody uses are the first
+            self._drafts[draft] = self._drafts.pop(draft)  # those that nobody uses come first
         return entry[0]
 
     def end(self, draft: str) -> None:
@@ -263,13 +263,13 @@ class Drafts:
         return draft
 
     def _timer(self, draft: Draft, seconds: float) -> threading.Timer:
-        """Nobody may ever come back: the draft ends all the same."""
+        """Make sure that the draft ends even if nobody comes back."""
         timer = threading.Timer(seconds, self._end_if_left, [draft])
         timer.daemon = True
         return timer
 
     def _end_if_left(self, draft: Draft) -> None:
-        """End a draft that nobody has used for its whole life; otherwise look again when that may be so."""
+        """End a draft that nobody has used for too long; otherwise check again when that time may be over."""
         left = draft.used + self._life - time.monotonic()
         if left <= 0:
             self.end(draft.id)

@@ -27,7 +27,7 @@ CANNOT_USE = "the server cannot use its database at the moment. Try again; the s
 """What people are told when the database cannot be used."""
 _GONE = "this assessment was removed, or begun again, a moment ago. Try again."
 CANNOT_OPEN = "it cannot be opened at the moment; the server's log says why."
-"""What people are told about an assessment of which something is damaged or missing."""
+"""What people are told about an assessment that is damaged or incomplete."""
 _BROKEN = "something went wrong in the server. Try again; the server's log says more."
 _log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(GoneError)
     async def replaced(request: Request, error: GoneError) -> Response:
-        """The next request opens what has the name then. A page sends an answer again, and hears what becomes of it."""
+        """The next request opens whatever has the name by then. A page sends its answer again, and learns its fate."""
         _note(request.scope, error)
         return _shown(request, 503, _GONE, {"retry-after": "1"})
 
@@ -92,7 +92,7 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(ClientDisconnect)
     async def gone(_request: Request, _error: ClientDisconnect) -> Response:
-        return error_response(400, "the rest of the request did not arrive.")  # nobody hears it
+        return error_response(400, "the rest of the request did not arrive.")  # the caller is gone
 
     @app.exception_handler(Exception)
     async def broken(_request: Request, _error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""The two forms of a new assessment: from what was typed to the options that the command line has too, and errors back.
+"""The two forms of a new assessment: they turn what was typed into the options of the command line, and errors back.
 
 Nothing that is typed here can name a file of the server: groups and metrics are chosen from lists, classes are a list.
 """
@@ -37,7 +37,7 @@ COLUMNS = {
 }
 """The fields about the file, with their labels."""
 COLUMNS_OF_FILES = COLUMNS | {"models": "Names of the models"}
-"""The same, where each model has a file of its own."""
+"""The same, if each model has a file of its own."""
 QUESTION = {
     "task": "What do you want to know?",
     "lowest": "How many",
@@ -219,7 +219,7 @@ def _model(typed: Mapping[str, Any], pool: Pool, task: str) -> str | None:
 
 
 def groups_text(typed: Mapping[str, Any]) -> str | None:
-    """The groups as the command line writes them; two that are crossed have a comma between."""
+    """The groups as the command line writes them; two that are crossed are separated by a comma."""
     chosen = [str(typed.get(name) or "") for name in ("groups", "also")]
     for field, one in zip(("groups", "also"), chosen, strict=True):
         kind, _, rest = one.partition(":")
@@ -239,7 +239,7 @@ def label_options(typed: Mapping[str, Any], pool: Pool) -> dict[str, Any]:
     if right is not None and right <= 0.5:
         raise WrongFieldError("labels_right", "write more than 50%: labels that are wrong more often say nothing.")
     if not noisy and (right is not None or sure is not None):
-        words = "you have also said how often labels are right, or which are sure. Tick this, or empty these fields."
+        words = "you have also said how often labels are right, or which are sure. Tick this, or clear those fields."
         raise WrongFieldError("noisy", words)
     return {"overlap": whole(typed, "overlap") or 1, "noisy": noisy, "labels_right": right, "gold": sure}
 
@@ -350,9 +350,9 @@ def free_name(stem: str, names: Sequence[str]) -> str:
 def trouble(
     error: Exception, labels: Mapping[str, str], where: str, typed: Mapping[str, Any] | None = None
 ) -> WrongFieldError:
-    """An error of the core as one of a field: it names fields instead of options and arguments.
+    """Turn an error of the library into one about a field: it names fields instead of options and arguments.
 
-    The field is the one in which the column was chosen that the error is about, else the first that its words name.
+    The field is the one in which the column at fault was chosen, or else the first one that the message names.
 
     >>> from fewlabels.errors import InputError
     >>> trouble(InputError("not clear. Use --predicted NAME, or --scores 'p_*'."), COLUMNS, "id").words
@@ -378,7 +378,7 @@ def trouble(
         if isinstance(part, Call):
             return " and ".join(map(spell, part.options))
         value = "" if part.value in (None, True) else f" {part.value!r}"
-        # What has no field here is a switch of the command line, or stays as it is.
+        # An option without a field here is shown as on the command line, or stays as it is.
         switch = f"fewlabels new --{part.name.replace('_', '-')}" if part.value is True else part.name
         return f"{label(part.name) or switch}{value}"
 

@@ -88,7 +88,7 @@ def cookie_name(headers: Headers, scope: Scope, settings: Settings) -> str:
 
 
 def content_policy(settings: Settings) -> str:
-    """Return the content security policy: all from this server, nothing inline, images also from the owner's hosts."""
+    """Return the content security policy: all from this server, nothing inline, images also from allowed hosts."""
     images = " ".join(["'self'", "data:", *settings.image_hosts])
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self'; img-src {images}; connect-src 'self'; "
@@ -134,7 +134,7 @@ class Headed:
 
 
 class Sized:
-    """Middleware that refuses bodies above a size, whether or not they state their length, and those that stay away."""
+    """Middleware that refuses bodies that are too large, whether or not they state their length, or do not arrive."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
@@ -157,7 +157,7 @@ class Sized:
         async def receive_some() -> Message:
             nonlocal taken, is_whole
             if is_whole:
-                return await receive()  # nothing more is sent: this waits until the caller goes away
+                return await receive()  # nothing more is sent: wait until the caller disconnects
             try:
                 message = await asyncio.wait_for(receive(), _PATIENCE)
             except TimeoutError:
@@ -197,8 +197,8 @@ class Rates:
 class Remembered:
     """Who holds a credential, remembered for a moment: a page makes many requests, and the answer rarely changes.
 
-    `seconds` is how long somebody who was locked out elsewhere can still get in; 0 looks every time. Only valid
-    credentials are remembered, by their digest, so that nobody can fill the memory.
+    `seconds` is how long somebody who was locked out elsewhere can still get in; with 0, every request is looked up.
+    Only valid credentials are remembered, by their digest, so that nobody can fill the memory.
     """
 
     def __init__(self, people: People, sessions: Sessions, seconds: float, most: int = 10_000) -> None:
@@ -291,7 +291,7 @@ class SignedIn:
 
 
 def _sent_by_no_page(headers: Headers) -> Response | None:
-    """Return the answer to a request that changes something and cannot come from a page of this server."""
+    """Return the refusal of a request that changes something and cannot come from a page of this server."""
     if headers.get("sec-fetch-site", "") not in _OURS:
         return error_response(403, ELSEWHERE)
     if _is_odd(headers.get("content-type", "")):
@@ -308,12 +308,12 @@ def _is_odd(content_type: str) -> bool:
 
 
 def too_many() -> Response:
-    """Return the answer after too many failed attempts."""
+    """Return the response after too many failed attempts."""
     return error_response(429, "too many failed attempts. Wait a minute and try again.", {"retry-after": "60"})
 
 
 def _stranger(scope: Scope, route: str) -> Response:
-    """Send somebody who looks at pages to the sign-in page, and answer everything else with 401."""
+    """Redirect browsers to the sign-in page, and answer everything else with 401."""
     if scope["method"] in _SAFE and not route.startswith("/api/"):
         return RedirectResponse(f"{scope.get('root_path', '')}/", status_code=303)
     return error_response(401, SIGN_IN, {"www-authenticate": "Bearer"})

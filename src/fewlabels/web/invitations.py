@@ -14,8 +14,8 @@ _ONLY_HERE = {"localhost", "127.0.0.1", "::1"}
 def link_of(settings: Settings, token: str, origin: str | None, root: str) -> str:
     """Return somebody's personal link.
 
-    Its address is the one that the owner has named; otherwise the one at which the owner is, unless that is a name
-    that every computer has for itself.
+    Its address is the one that the owner has named; otherwise the one that the owner's browser uses, unless that is a
+    name, such as localhost, by which every computer calls itself.
 
     >>> from fewlabels.web.settings import Settings
     >>> link_of(Settings(nearby="http://192.168.1.5:8000"), "TOKEN", "http://localhost:8000", "")
@@ -37,12 +37,12 @@ def is_only_here(address: str) -> bool:
     """
     try:
         return urlsplit(address).hostname in _ONLY_HERE
-    except ValueError:  # half of an address in brackets
+    except ValueError:  # an incomplete address in brackets
         return False
 
 
 def qr_of(link: str) -> str:
-    """Return a link as a QR code: the address of a picture that has all of it inside."""
+    """Return a link as a QR code, in a data: address that contains the whole picture."""
     import segno
 
     # Dark on light in both colour schemes, since not every phone reads it the other way round.

@@ -51,7 +51,7 @@ async def changes(service: Service, name: str, token: str, *, is_session: bool) 
 
 
 class Streams:
-    """The pages that follow a log at present. One more is counted before its answer begins, so the limit is kept."""
+    """The pages that follow a log now. A new one is counted before its response begins, so that the limit is kept."""
 
     def __init__(self, most: int = _MOST, most_of_one: int = _MOST_OF_ONE) -> None:
         self._most = most
@@ -90,7 +90,7 @@ class _Following(StreamingResponse):
 
 
 def stream(service: Service, name: str, person: Person, state: State) -> StreamingResponse:
-    """Return the answer to a page that follows the log."""
+    """Return the response to a page that follows the log."""
     service.streams.begin(person.name)
     events = changes(service, name, state.token, is_session=state.by_cookie)
     return _Following(events, lambda: service.streams.end(person.name))

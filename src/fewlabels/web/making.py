@@ -65,7 +65,7 @@ def _begin_page(request: Request, service: Service, owner: Any, wrong: str = "",
 
 @router.post(UPLOAD)
 async def upload(request: Request, service: Here, owner: Owner) -> Response:
-    """Take a file of predictions, or one for each of several models, and look what they are."""
+    """Take a file of predictions, or one for each of several models, and find out what they contain."""
     try:
         form = await uploaded(request, service.settings.upload)
         try:
@@ -119,7 +119,7 @@ def columns(
         return _to(request, "/")
     typed: dict[str, Any] = {name: ",".join(map(str, form.getlist(name))) for name in forms.COLUMNS}
     seen = [str(one) for one in form.getlist("content")]
-    typed["content"] = seen if seen or "content-chosen" in form else None  # nothing ticked may be no choice
+    typed["content"] = seen if seen or "content-chosen" in form else None  # nothing ticked may mean nothing chosen
     draft.typed["columns"] = typed
     if form.get("do") == "next":
         try:
@@ -138,9 +138,9 @@ def _read(draft: Draft, groups: str | None = None) -> tuple[Pool, list[Understoo
 
 
 def _propose(draft: Draft) -> None:
-    """Fill in the form at first: with nothing, or with verdicts of judges where they are the only answers in the file.
+    """Fill in the form at first: with nothing, or with the verdicts of judges if the file has no other answers.
 
-    The command line says in that case that there is the option --verdict.
+    In that case the command line mentions the option --verdict.
     """
     from fewlabels.io.finder.names import VERDICT
 
@@ -201,7 +201,7 @@ def _classes(pool: Pool | None) -> str:
 
 
 def _doubts(service: Service, pool: Pool) -> list[str]:
-    """What people would stumble over later."""
+    """Warnings about what would cause trouble later."""
     missing = [
         name for name in service.settings.columns if pool.columns is None or name not in pool.columns.column_names
     ]
@@ -256,7 +256,7 @@ def _make(service: Service, draft: Draft) -> str:
             model=options.model,
             **forms.label_options(typed, pool),
         )
-    except WrongNameError as error:  # somebody else was quicker
+    except WrongNameError as error:  # somebody else took the name first
         raise WrongFieldError("name", f"there is already an assessment {name!r}. Choose another name.") from error
     except StoreError as error:
         _log.error("%s", harmless(f"making {name!r}: {error}"))  # it names files and hosts
@@ -322,7 +322,7 @@ def _usual(service: Service, draft: Draft, pool: Pool, pass_rate: str | None) ->
 
 
 def _names(draft: Draft, typed: dict[str, Any]) -> tuple[str, ...]:
-    """The names of the groups, where the rest of the question is not clear yet."""
+    """The names of the groups, when the rest of the question is not clear yet."""
     from fewlabels.named import groups_from
 
     try:

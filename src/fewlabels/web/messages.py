@@ -174,7 +174,7 @@ class Member(BaseModel):
 
 
 class Summary(BaseModel):
-    """One assessment in the list; of one that cannot be opened only the name is known, and the problem."""
+    """One assessment in the list; if it cannot be opened, only its name and the problem are known."""
 
     name: str
     question: str | None = None

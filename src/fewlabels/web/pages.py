@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.table import Table
 
-# What the command line calls by an option, as the form of a new assessment calls it.
+# What an option of the command line is called in the form of a new assessment.
 ONLY_THESE = "make a new assessment and choose “exactly these” under “About which items?”"
 _MOST_DISPUTES = 50
 _MOST_ANSWERS = 50
@@ -55,7 +55,7 @@ def environment() -> Environment:
     pages.filters["probability"] = probability
     pages.filters["cut"] = shortened
     pages.filters["begun"] = begun
-    pages.filters["count"] = counted  # a number and its noun, where Jinja's own counts what is in a list
+    pages.filters["count"] = counted  # a number and its noun; Jinja's own filter counts a list
     pages.filters["merged"] = lambda first, then: {**first, **then}
     pages.filters["zip_same"] = lambda names: [(name, name) for name in names]
     pages.globals["TAGS"] = TAGS
@@ -228,7 +228,7 @@ def people_page(
 ) -> HTMLResponse:
     """Return the page of people, with an invitation that was just made."""
     settings = service.settings
-    # A name that every computer has for itself reaches nobody else.
+    # A name such as localhost reaches only the computer itself.
     lost = not (settings.address or settings.nearby) and is_only_here(f"//{request.headers.get('host', '')}")
     view = {"people": service.people.list(), "made": made, "problem": problem, "only_here": lost}
     if made is not None and made.csrf:

@@ -21,7 +21,7 @@ from fewlabels.web.service import Service
 
 
 async def sealed_form(request: Request, csrf: Annotated[str, Form()] = "") -> None:
-    """Refuse a form that does not come from a page of this server; by a bearer token nobody comes by accident."""
+    """Refuse a form that does not come from a page of this server; a bearer token is never sent by accident."""
     if request.state.by_cookie and not is_sealed(csrf, request.state.token, "csrf"):
         raise HTTPException(403, ELSEWHERE)
 
@@ -157,7 +157,7 @@ def _write(name: str, request: Request, service: Service, owner: Person, form: d
     lines = form["lines"].replace("\r\n", "\n") if "lines" in form else None
     means = {label: form.get(f"class-{k}", "") for k, label in enumerate(choices)}
     over = form.get("over", "")
-    # What is no number of a version is none that the writer can have read.
+    # If it is not the number of a version, the writer cannot have read that version.
     seen = (int(over) if over.isdecimal() and len(over) < 10 else -1) if over else None
     try:
         if lines is not None:
@@ -206,10 +206,10 @@ def lock_out(request: Request, service: Here, owner: Owner, name: Named) -> Resp
 
 
 def _origin(request: Request) -> str | None:
-    """Return where the owner's browser reaches the server, as far as the request tells; None if it tells nonsense."""
+    """Return where the owner's browser reaches the server, as far as the request says; None if that makes no sense."""
     try:
         scheme = "https" if request.app.state.service.settings.secure else request.url.scheme
         origin = f"{scheme}://{request.url.netloc}"
-    except ValueError:  # half of an address in brackets
+    except ValueError:  # an incomplete address in brackets
         return None
     return origin if re.match(m.ORIGIN, origin) else None

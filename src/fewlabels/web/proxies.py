@@ -46,7 +46,7 @@ class Proxied:
         if client is not None and client[0] in self._trusted:
             headers = Headers(scope=scope)
             if hops := [hop.strip() for hop in headers.get("x-forwarded-for", "").split(",") if hop.strip()]:
-                # The last hop that is not one of our proxies: what stands before it anybody could have written.
+                # The last hop that is not one of our proxies: anybody could have written what comes before it.
                 caller = next((hop for hop in reversed(hops) if hop not in self._trusted), hops[0])
                 changed["client"] = (caller, 0)
             told = headers.get("x-forwarded-prefix", "").rstrip("/")

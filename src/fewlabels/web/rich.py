@@ -117,7 +117,7 @@ def markdown(text: str) -> list[Node]:
     """
     try:
         return _grouped(iter(_reader().parse(text[:MOST])))
-    except RecursionError:  # hundreds of emphases in each other: no page could show them
+    except RecursionError:  # hundreds of nested emphases: no page could show them
         return [_element("p", _lines(text[:MOST]))]
 
 
@@ -176,7 +176,7 @@ def _joined(nodes: Iterable[Node]) -> list[Node]:
 
 
 def is_web(address: str) -> bool:
-    """Whether an address is one of the web, that a page may link to.
+    """Whether an address is a web address, to which a page may link.
 
     >>> is_web("https://example.com"), is_web("javascript:alert(1)"), is_web("//example.com")
     (True, False, False)
@@ -200,7 +200,7 @@ def _json(text: str) -> list[Node] | None:
         value = json.loads(
             stripped, object_pairs_hook=tuple, parse_float=_Number, parse_int=_Number, parse_constant=_Number
         )
-        json.dumps(value, ensure_ascii=False).encode()  # half a character cannot be sent: it is shown as written
+        json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate cannot be sent: it is shown as written
         if not value or (isinstance(value, list) and len(value) == 1 and isinstance(value[0], _Number)):
             return None  # {}, [], or a footnote such as [1]
         turns = _turns(value)

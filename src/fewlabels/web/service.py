@@ -47,7 +47,7 @@ _WARM = 20  # assessments that are made ready when the server starts
 
 
 class Visit(NamedTuple):
-    """What an answer to somebody depends on beside their rights: their token or session, and the path of the app."""
+    """What a response depends on besides the person's role: their token or session, and the path of the app."""
 
     token: str
     root: str
@@ -87,7 +87,7 @@ class Service:
         opened = self._open.get(name)
         if opened is not None and not opened.is_gone:
             return opened
-        if name not in self.store.names():  # before there is a lock: anybody may ask for any name
+        if name not in self.store.names():  # before a lock is made: anybody may ask for any name
             raise UnknownAssessmentError(f"there is no assessment {name!r} here.")
         with self._one_at_a_time(name, "load"):
             if self._open.get(name) is opened:
@@ -116,7 +116,7 @@ class Service:
                 _log.debug("%s", harmless(f"{name!r} was not made ready: {error}"))
 
     def _one_at_a_time(self, name: str, what: str) -> threading.Lock:
-        """Return the lock of something slow about an assessment: others go on with everything else."""
+        """Return the lock for something slow about an assessment, so that everything else can go on."""
         with self._lock:
             return self._busy.setdefault((name, what), threading.Lock())
 
@@ -181,9 +181,9 @@ class Service:
         return m.TakenAndAsked(taken=audit.tell(annotator=person.name, own=True, **answers))
 
     def _following(self, name: str, asked: Batch, visit: Visit) -> list[m.Item]:
-        """Return the items that follow an answer; none if they cannot be read: the answer is taken all the same.
+        """Return the items that follow an answer; none if they cannot be read: the answer is taken anyway.
 
-        The page then asks for items, and hears why there are none.
+        The page then asks for items, and is told why there are none.
         """
         if asked.trouble:
             self.note(name, asked.trouble)
@@ -259,7 +259,7 @@ class Service:
         ]
 
     def answered(self, name: str, annotator: str) -> int:
-        """Return how many answers of a person stand."""
+        """Return how many answers of a person are still valid."""
         rows = self.audit(name).by_person().rows()
         return next((row["labels"] + row["skips"] for row in rows if row["annotator"] == annotator), 0)
 
@@ -322,12 +322,12 @@ class Service:
 
 
 def mark_of(pool: Pool) -> str:
-    """What a page says of the pool that it is about."""
+    """What a page says about the pool that it shows."""
     return pool.fingerprint[:16]
 
 
 def _said(pool: Pool, item: int) -> list[str]:
-    """What the model predicted for an item, or what each of several models did."""
+    """What the model, or each of several models, predicted for an item."""
     if not pool.models:
         return [pool.classes[pool.predicted[item]]]
     said = [pool.choices[k] if k >= 0 else NO_ANSWER for k in pool.answers[item].tolist()]

@@ -64,7 +64,7 @@ class Settings:
     root_path
         The path under which people reach the server, such as "/lab", if a proxy serves other things beside it.
     proxies
-        The addresses of reverse proxies, whose word is taken for who called and under which path.
+        The addresses of reverse proxies that are trusted to say who called and under which path.
 
     >>> Settings().show
     ()

@@ -13,10 +13,10 @@ from fewlabels.web.guard import ELSEWHERE, is_sealed
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
-_DRAINED = 4  # times the largest upload: what is read of one that is too large, so that its browser hears the answer
+_DRAINED = 4  # times the largest upload: how much of one that is too large is read, so that its browser gets the answer
 _MOST_FIELDS = 1_000
 MOST_FILES = 20
-"""Models that come in a file each."""
+"""The most models that come in a file each."""
 
 
 class TooLargeError(Exception):
@@ -41,7 +41,7 @@ Sent = Annotated[FormData, Depends(sent_form)]
 
 
 async def uploaded(request: Request, most: int) -> FormData:
-    """Read the form with the files; as they come, they go to files without names, which end with the request."""
+    """Read the form with its files, which are stored in unnamed temporary files until the request ends."""
     if not most:
         raise HTTPException(403, "this server takes no files. Use fewlabels new, or serve with --upload.")
     taken, stream = 0, request.stream()

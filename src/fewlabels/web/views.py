@@ -29,19 +29,14 @@ if TYPE_CHECKING:
 # The plots for the owner while labels come in: about the answer, and about the work. The report has all the others.
 _SHOWN = ("differences", "models", "verdicts", "forest", "chances", "rope")
 _FOLDED = ("allocation",)
-_TALL = 15  # groups: plots with more are higher than the column beside them
+_TALL = 15  # groups: plots with more are taller than the column beside them
 _TITLES = {"n": "Items", "mean": "Estimate", "chance": "Chance", "note": "Note", "reaches": "Reaches it"}
 _TITLES |= {"labelled": "Labels", "right": "Right", "rank": "Rank", "group": "Group", "model": "Model", "true": "Truly"}
 _TITLES |= {"behind": "Behind", "regret": "Average loss", "as_good": "May be as good"}
 _TEXTS = ("where", "group", "model", "a", "b", "true", "note")
 _ORDER = (*_TEXTS[:-1], "n", "labelled", "mean", "range")
-_MINOR = (
-    "n",
-    "rank",
-    "reaches",
-    "regret",
-    "as_good",
-)  # left out where there is little room, as are labels beside those that count
+# Columns left out on narrow pages, as are labels beside those that count.
+_MINOR = ("n", "rank", "reaches", "regret", "as_good")
 # With more groups than this, how good a judge is in each of them is left to the report.
 _MOST_JUDGED = 12
 
@@ -138,7 +133,7 @@ def dashboard(audit: Assessment) -> Dashboard:
     rows = len(groups[0].cells) if groups else 0
     beside, folded = drawn([name for name in _SHOWN if name != "chances" or sought]), drawn(_FOLDED if rows > 1 else ())
     below: tuple[Plot, ...] = ()
-    if rows > _TALL and len(beside) > 1:  # high plots stand side by side, and none alone in its row
+    if rows > _TALL and len(beside) > 1:  # tall plots are shown side by side, and none alone in its row
         beside, below = beside[:1], beside[1:]
         if len(below) % 2:
             below, folded = below + folded, ()

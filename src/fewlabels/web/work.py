@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fewlabels.table import Table
 
 _WINDOW = 900.0  # seconds that "now" looks back, for the speed
-_BEGUN = 120.0  # seconds of work before a speed is told
+_BEGUN = 120.0  # seconds of work before a speed is shown
 _PRESENT = 300.0  # seconds after which somebody who did nothing is no longer there
 _MOST_POINTS = 150  # of the line
 _EVENTS = 10  # that are listed
@@ -62,7 +62,7 @@ class Pace:
         at, who = row["at"].timestamp(), called(row["annotator"])
         answer = hash((who if row["kind"] != "decide" else None, row["item"]))
         if row["kind"] in ("label", "decide"):
-            if answer not in self._standing:  # a correction is no further answer
+            if answer not in self._standing:  # a correction does not count as another answer
                 self._standing.add(answer)
                 self._all.append((at, 1))
             times = self._of.setdefault(who, array("d"))
@@ -107,7 +107,7 @@ class Pace:
             return {who for who, at in self._seen.items() if now - at < _PRESENT and (who, at) not in self._at_once}
 
     def seen(self, who: str) -> float | None:
-        """When somebody did something the last time."""
+        """When somebody last did something."""
         return self._seen.get(who)
 
     def over_time(self, now: float) -> OverTime:
@@ -132,7 +132,7 @@ class OverTime(Plot):
 
     @classmethod
     def obstacle(cls, audit: Assessment) -> str:
-        """Nothing: it is made from the log alone."""
+        """There is no obstacle: it is made from the log alone."""
         return ""
 
     @classmethod
@@ -253,9 +253,9 @@ def work(
     now: datetime,
     others: Sequence[str] = (),
 ) -> Work:
-    """Put together what a page shows of the work.
+    """Put together what a page shows about the work.
 
-    `people` are the counts of each person, which `others`, the assessments of the same items, are counted in too.
+    `people` are the counts of each person; they include `others`, the other assessments of the same items.
     """
     clock = now.timestamp()
     chart, here = pace.over_time(clock), pace.present(clock)

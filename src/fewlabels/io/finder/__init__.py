@@ -1,8 +1,8 @@
 """The column finder: which column is the id, the scores, the predicted class, the confidence and the content.
 
-`find_roles` takes what the caller names and else the documented names, and refuses what it is not sure of: that is how
-`read_pool` reads. `guess` also looks at other names and at the values: that is how the command line reads, which shows
-what it understood. Both compare names and patterns in the same way (`names`).
+`find_roles` takes what the caller names, or else the documented names, and refuses whatever is not certain; `read_pool`
+uses it. `guess` also looks at other names and at the values; the command line uses it, and shows what it understood.
+Both compare names and patterns in the same way (`names`).
 """
 
 from __future__ import annotations

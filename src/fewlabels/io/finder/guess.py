@@ -36,7 +36,7 @@ class Guess:
     logits: bool = False
     truth: str | None = None  # a column that looks like labels: never used, but worth mentioning
     verbal: str | None = None  # a confidence in words, such as high and low: kept as a further column
-    not_id: str | None = None  # why a column that is called like an id is not one, in words
+    not_id: str | None = None  # why a column that is named like an id is not one, in words
     models: list[str] | None = None  # the names of several models with a column of answers each
     positive: str | None = None  # the class that the numbers called a confidence are really about
     likely: str | None = None  # a column that may be the confidence by its numbers: not used, but worth mentioning

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from fewlabels.io.source import Source
 
 _ROWS = 300  # looked at to find out what a column contains
-_MANY_ROWS = 20_000  # in which classes repeat, even thousands of them
+_MANY_ROWS = 20_000  # enough rows for classes to repeat, even thousands of them
 _LONGEST_CODE = 40
-_NEARLY_ALL = 0.98  # of the values differ: a column of ids in which some rows are twice
+_NEARLY_ALL = 0.98  # of the values differ: a column of ids in which some rows are repeated
 _APART = 0.9  # of the values differ: no classes
-_LONG = 20  # letters on the average: a text, and not a name
+_LONG = 20  # letters on average: a text, and not a name
 _FLAGS = frozenset({"true", "false", "yes", "no", "y", "n", "t", "f", "on", "off"})
 
 
@@ -45,11 +45,11 @@ class Look:
         return next((name for name in columns if name not in without), None)
 
     def predicted(self, without: Iterable[str | None] = ()) -> str | None:
-        """The column that is called like predicted classes."""
+        """The column that is named like predicted classes."""
         return self.named(names.PREDICTED, without) or self._saying(names.says_predicted, without)
 
     def confidence(self, without: Iterable[str | None] = ()) -> str | None:
-        """The column that is called like a confidence."""
+        """The column that is named like a confidence."""
         return self.named(names.CONFIDENCE, without) or self._saying(names.says_confidence, without)
 
     def _saying(self, says: Callable[[str], bool], without: Iterable[str | None]) -> str | None:
@@ -63,7 +63,7 @@ class Look:
             for i, name in enumerate(missing):
                 try:
                     self._head[name] = batch.column(i).to_pylist() if batch is not None else []
-                except (OverflowError, ValueError, KeyError):  # times or zones that Python does not have
+                except (OverflowError, ValueError, KeyError):  # times or time zones that Python cannot represent
                     self._head[name] = [None] * len(batch or ())
         return {name: self._head[name] for name in columns}
 
@@ -129,7 +129,7 @@ class Look:
         return "logits" if named and (values < -EDGE).any() else "unclear"
 
     def positive(self, predicted: str, confidence: str, unit: str) -> str | None:
-        """Find the class that a column called like a confidence is really the probability of; None if it is not so."""
+        """Find the class whose probability a column named like a confidence really has; None if it is a confidence."""
         p = self.numbers([confidence])[:, 0] / (
             100 if unit == "percent" and confidence not in self.source.percent else 1
         )
@@ -152,7 +152,7 @@ class Look:
         return None
 
     def of_one_class(self, predicted: str, without: set[str | None]) -> str | None:
-        """Find the one column that is called like the probability of one of the two predicted classes."""
+        """Find the one column that is named like the probability of one of the two predicted classes."""
         answers = {str(value).strip().casefold() for value in self.head([predicted])[predicted] if value is not None}
         left = [name for name in self.source.columns if name not in without]
         named = [name for name, called in names.of_one_class(left).items() if called.casefold() in answers]
@@ -229,7 +229,7 @@ class Look:
     def _names_of_items(self, without: set[str | None]) -> tuple[str | None, str | None]:
         """Find a column without such a name whose values are short, all different, and look like codes or names.
 
-        The second value says why the first one that nearly is like that is not the id.
+        The second value says why the first column that comes close is not the id.
         """
         why = None
         for place, name in enumerate(self.source.columns):
@@ -284,7 +284,7 @@ class Look:
         return best if best is not None and lengths[best] >= _LONG else None
 
     def free(self) -> list[str]:
-        """The columns of free text, such as the answers of a language model: no classes, whatever they are called."""
+        """The columns of free text, such as a language model's answers: they are not classes, whatever their names."""
         many = [name for name in self.source.columns if len(self.head([name])[name]) >= 20]
         return [name for name in many if self._text(name) >= _LONG or self._hardly_repeats(name)]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def has_several(source: Source, models: Sequence[str] | None) -> bool:
-    """Whether a source has the answers of several models: somebody says so, or each row has many."""
+    """Whether a source has the answers of several models: the caller says so, or each row has several."""
     return models is not None or source.models is not None or _packed(source)
 
 
@@ -122,7 +122,7 @@ def _columns_of(source: Source, model: str, models: Sequence[str]) -> tuple[str 
 
 
 def stated_by(source: Source, model: str) -> str | None:
-    """The column that is called like the confidence of a model."""
+    """The column that is named like the confidence of a model."""
     columns, me = {bare(column): column for column in reversed(source.columns)}, bare(model)
     sure = [name for word in CONFIDENCE for name in (me + word, word + me)]
     return next((columns[name] for name in sure if name in columns), None)

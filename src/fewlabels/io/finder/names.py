@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from fewlabels.io.source import Source
 
-# Names as people write them, in the order in which they are believed; compared as `bare` makes them.
+# Names as people write them, the most reliable first; they are compared after `bare`.
 IDS = ("id", "itemid", "item", "uid", "uuid", "guid", "key", "docid", "imageid", "sampleid", "rowid", "idx", "index")
 FILES = ("image", "imagepath", "img", "imgpath", "filename", "file", "filepath", "path", "url", "uri")
 PREDICTED = (
@@ -69,13 +69,13 @@ MODEL = re.compile(
     r"| llm|gpt|claude|gemini|llama|mistral|qwen|bert"
     r"| (?: ^|[\W_] ) (?: old|new|base|baseline|candidate|control|treatment|[ab]|v\d+ ) (?: [\W_]|$ )"
 )
-# What a program has decided, or what came of it: a guess would be right too seldom.
+# What a program has decided, or the outcome: a guess would be wrong too often.
 DECIDED = re.compile(r"(?i)(final[ _-]?)?(decision|outcome|result|classification)")
 VERDICT = re.compile("(?i)verdict|judg|grade|passe[ds]|is_?correct")
 PERSON = re.compile("(?i)annot|rater|human|gold|truth|target|actual|expert|coder|worker|person")
 ENDS_IN_ID = re.compile("[ _-][iI][dD]$|[a-z]I[dD]$")
 UNNAMED = ("column_1", "Unnamed: 0", "__index_level_0__")
-# "Confidence (%)", "confidence [0-100]", "Confidence in percent": what the numbers are in is found out by looking.
+# "Confidence (%)", "confidence [0-100]", "Confidence in percent": the unit of the numbers is found by looking at them.
 _UNIT = re.compile(
     r"""(?xi)
     [(\[] \s* (?: in\s )? (?: % | percent | pct | 0 \s* (?: - | – | to | \.\. ) \s* 1(?:00)? ) \s* [)\]]
@@ -127,7 +127,7 @@ def says_confidence(name: str) -> bool:
 
 
 def is_confidence(name: str) -> bool:
-    """Whether a column is called like a confidence, perhaps that of one of several models.
+    """Whether a column is named like a confidence, perhaps that of one of several models.
 
     >>> is_confidence("gpt_a_confidence"), is_confidence("gpt_a")
     (True, False)
@@ -159,7 +159,7 @@ def model_of(column: str) -> str:
 
 
 def judged(columns: Sequence[str]) -> list[str]:
-    """The columns that somebody needs to see who judges answers: what was asked, and what was answered.
+    """The columns that a person who judges answers needs to see: the question and the answer.
 
     >>> judged(["id", "Question", "answer", "verdict"]), judged(["id", "text"])
     (['Question', 'answer'], ['text'])
@@ -170,7 +170,7 @@ def judged(columns: Sequence[str]) -> list[str]:
 
 
 def compared(columns: Sequence[str]) -> list[str]:
-    """The columns that somebody needs to see who says which of two answers is better, if a column says it.
+    """The columns that a person who says which of two answers is better needs to see, if a column has such verdicts.
 
     >>> compared(["id", "prompt", "response_a", "response_b", "winner"]), compared(["id", "prompt", "response_a"])
     (['prompt', 'response_a', 'response_b'], [])
@@ -182,7 +182,7 @@ def compared(columns: Sequence[str]) -> list[str]:
 
 
 def of_one_class(columns: Iterable[str]) -> dict[str, str]:
-    """The columns that are called like the probability of one class, and what their names call it.
+    """The columns that are named like the probability of one class, and what their names call that class.
 
     >>> of_one_class(["id", "pred_proba_1", "age"])
     {'pred_proba_1': '1'}

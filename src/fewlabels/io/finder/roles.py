@@ -74,7 +74,7 @@ def find_roles(
             " is a column of predictions: an annotator who sees it is not blind. Name another.",
         )
     if id is None:
-        # As on the command line: with rows numbered beside it, labels that are told by its ids would hit other items.
+        # As on the command line: if rows were numbered instead, labels told by these ids would reach other items.
         id = Look(source).called_id({predicted, confidence, content, *scored}) or source.index  # noqa: A001
     used = {id, predicted, confidence, *scored}
     vector = len(scored) == 1

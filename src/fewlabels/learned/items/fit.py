@@ -29,7 +29,7 @@ _RARE_IF_BESIDE = 0.004
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
 # A Newton step that gains less than this in log posterior is the last one: the next would gain about its square.
 _ENOUGH = 1e-5
-_MOST_STEPS = 200  # a fit that does not settle ends all the same
+_MOST_STEPS = 200  # a fit that does not converge ends anyway
 # Numbers in the largest array of several fits at once.
 _BLOCK = 2**20
 
@@ -107,7 +107,7 @@ class Part(NamedTuple):
 
     @classmethod
     def of(cls, levels: NDArray[np.intp], at: NDArray[np.intp]) -> Part:
-        """Some levels, ascending; `at` is the level of every strip."""
+        """Some levels in increasing order; `at` is the level of every strip."""
         strips = np.flatnonzero(np.isin(at, levels))
         return cls(levels, strips, np.searchsorted(levels, at[strips]))
 

@@ -265,7 +265,8 @@ class Trust:
     def _effects(
         self, rng: np.random.Generator, point: NDArray[np.intp]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """A draw of the shared effects and of u at each of these points, ascending: (draws, shared), (draws, levels).
+        """A draw of the shared effects and of u at each of these points, which increase: (draws, shared), (draws,
+        levels).
 
         The draws are the same however many points are taken together.
         """

@@ -119,7 +119,7 @@ class Strips:
     cell
         The cell of each strip, shape (strips,).
     effect
-        The level of the first factor in each strip, which has an effect u, ascending, shape (strips,).
+        The level of the first factor in each strip, which has an effect u, in increasing order, shape (strips,).
     crossed
         The levels of the other factors in each strip, whose effects v are fitted beside a, b and g: shape (factors,
         strips).

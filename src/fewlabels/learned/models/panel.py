@@ -60,7 +60,7 @@ class Panel:
     answers
         The answers of the models.
     group
-        The group of each item, ascending numbers without gaps, shape (items,).
+        The group of each item, in increasing numbers without gaps, shape (items,).
     groups
         How many groups there are.
     confidence

@@ -1,1 +1,1 @@
-"""The compiled half of the simulator: orders of asking, without objects."""
+"""The compiled half of the simulator: it computes orders of asking, without Python objects."""

@@ -1,13 +1,13 @@
 """Groups in a contest whose value is a sum over their cells: Σ_c w_c |θ_c − s_c| with θ_c ~ Beta(a_c, b_c).
 
-The chance of a value above a mark has no formula, but that of a coarser value has. The range of each θ_c is cut into
-strips, at multiples of a unit δ of the cell's contribution. The contribution rounded up to whole units has the masses
-of the strips as its distribution, and the sum over cells is a convolution of those. A group whose coarse value is not
-above the mark has no value above it either. One whose coarse value is gets its strips from their distribution
-given that, cell by cell, and then a θ_c from within each strip.
+There is no formula for the chance of a value above a mark, but there is one for a coarser value. The range of each θ_c
+is cut into strips, at multiples of a unit δ of the cell's contribution. The contribution rounded up to whole units has
+the masses of the strips as its distribution, and the sum over cells is a convolution of those. If the coarse value of a
+group is not above the mark, its exact value is not either. If it is, the strips are drawn from their conditional
+distribution, cell by cell, and then a θ_c is drawn within each strip.
 
-The strips stay while labels come. The distribution function at their edges, F = I_x(a, b), follows each label by
-I_x(a+1, b) = I_x(a, b) − D/a and I_x(a, b+1) = I_x(a, b) + D/b with D = x^a (1−x)^b / B(a, b).
+The strips stay the same as labels come in. The distribution function at their edges, F = I_x(a, b), follows each label
+by I_x(a+1, b) = I_x(a, b) − D/a and I_x(a, b+1) = I_x(a, b) + D/b with D = x^a (1−x)^b / B(a, b).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SURE = 0.5  # a chance above this makes a bad mark: drawing from below it would
 class Sums(NamedTuple):
     """The values of the groups. Cells have a place here: by group, and within it those with the largest w_c first.
 
-    Few arrays, because compiled code counts the users of each whenever it hands them on.
+    There are few arrays, because compiled code updates the reference count of each whenever it passes them on.
 
     first: the places of group g are first[g] to first[g + 1], shape (groups + 1,).
     place: of each cell, shape (cells,).
@@ -72,7 +72,7 @@ def new_sums(
     centre: NDArray[np.float64],
     m: int,
 ) -> Sums:
-    """The field of a contest of which the m best are wanted.
+    """Make the field of a contest in which the m best are wanted.
 
     first: the cells of group g are first[g] to first[g + 1], shape (groups + 1,); belief: a and b of each cell, shape
     (cells, 2); weight, centre: w and s, shape (cells,).
@@ -220,13 +220,13 @@ def learn(field: Sums, c: int, g: int, right: bool) -> None:
 
 @formula
 def _value_at(field: Sums, g: int, x: int) -> float:
-    """The largest value of that many units: each place has one more than the lowest that is taken as 0."""
+    """The largest value that this many units allow: the lowest unit of each place is taken as 0, so each adds one."""
     return float(field.unit * (x + field.first[g + 1] - field.first[g]))
 
 
 @formula
 def _aim(field: Sums, g: int, level: float) -> tuple[float, float]:
-    """A mark at the level, or higher if many coarse values are above it; and the chance of such."""
+    """A mark at the level, or a higher one if many coarse values are above it; and the chance of one above it."""
     units = math.floor(level / field.unit + 1e-9) - int(field.first[g + 1] - field.first[g])
     chance = _chance(field, g, units)
     if chance > _SURE:
@@ -262,7 +262,7 @@ def _draw_units(rng: np.random.Generator, field: Sums, g: int, chance: float) ->
 
 @formula
 def _over(rng: np.random.Generator, field: Sums, g: int, chance: float, floor: float) -> float:
-    """A value whose coarse value is above the mark, or −∞ if it is below the floor, as the units mostly tell."""
+    """A value whose coarse value is above the mark, or −∞ if it is below the floor, which the units mostly show."""
     cell, spot, edge = field.cell, field.spot, field.edge
     most = _draw_units(rng, field, g, chance)
     for p in range(field.first[g], field.first[g + 1]):
@@ -303,5 +303,5 @@ _enter, play_sums = rules(_aim, _over, _under)
 
 @formula
 def enter_sums(contest: Contest, field: Sums, g: int) -> None:
-    """Let g take part with the belief of now; also when that has changed."""
+    """Enter g with its present belief, or enter it again after that has changed."""
     _enter(contest, field, g, _value_at(field, g, _rare_units(field, g)))

@@ -1,4 +1,4 @@
-"""Runs that look for the best of several models, compiled: belief, worth of items, and the lot, label by label."""
+"""Compiled runs that look for the best of several models: belief, worth of items, and the draw, label by label."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SURE, _NEAR, _BATCHES = 0.95, 0.9, 12
 _WON, _LOST, _MANY, _FAR, _PARTS = 3.0, 5.0, 400, 0.9995, 3  # as in learned/models/record.py
 _TIE = 1e-9  # as in tasks/models.py
 _SHARP, _SHARPEST, _BY_LOT, _GROWN = 10, 5.0, 0.25, 50  # as in tasks/best.py
-# Each label has its own belief at first; later a twentieth of the labels come between two of them.
+# At first the belief is computed after each label; later, each time the labels have grown by a twentieth.
 _FIRST, _SHARE = 20, 20
 
 
@@ -40,7 +40,7 @@ def draw_item(rng: np.random.Generator, worth: NDArray[np.float64], free: NDArra
 
 
 def is_due(label: int) -> bool:
-    """Whether the belief is computed after this label: each time at first, later after a twentieth more labels."""
+    """Whether the belief is computed after this label: always at first, later each time labels grow by a twentieth."""
     return label <= _FIRST or label % (1 + label // _SHARE) == 0
 
 
@@ -97,7 +97,7 @@ def unbeaten(field: Field, free: NDArray[np.bool_], lead: int) -> float:
                 losses[part] += not free[i] and two == field.true[i]
         least = min(least, stays_ahead(wins, losses, left))
         if least < _SURE:
-            break  # it is not sure, whatever the others say
+            break  # not sure, whatever the other rivals' records say
     return least
 
 

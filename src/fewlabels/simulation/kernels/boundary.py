@@ -28,7 +28,7 @@ def _look(run: Run, g: int, value: NDArray[np.float64], variance: NDArray[np.flo
 
 @formula
 def _log_drop(run: Run, g: int) -> float:
-    """The logarithm of the expected fall in the variance of g by one label in it."""
+    """The logarithm of how much one label in g is expected to lower its variance."""
     a, b = beta(run, g)
     wrong, right = beta_drops(a, b, run.size[g], room(run, g), run.pool)
     return math.log(max((b * wrong + a * right) / (a + b), LEAST))
@@ -36,7 +36,7 @@ def _log_drop(run: Run, g: int) -> float:
 
 @formula
 def _extreme(rng: np.random.Generator, value: NDArray[np.float64], inside: NDArray[np.bool_]) -> int:
-    """The group with the largest value of those not inside, any of its equals with the same chance."""
+    """The group with the largest value among those not inside; ties are broken at random."""
     best, ties = -1, 0
     for g in range(len(value)):
         if inside[g] or (ties and value[g] < value[best]):

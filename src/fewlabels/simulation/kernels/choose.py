@@ -20,9 +20,9 @@ LEVEL = 0.975  # of the upper confidence bound
 
 @formula
 def pick(rng: np.random.Generator, run: Run, reward: NDArray[np.float64], chosen: NDArray[np.int64]) -> int:
-    """The open groups of largest reward into `chosen`, best first, equal ones in random order; how many.
+    """Write the open groups of largest reward into `chosen`, best first, ties in random order; returns how many.
 
-    A group gets its random key only when it could make the list, so that few are drawn.
+    A group gets a random key only if it could make the list, so that few are drawn.
     """
     starts, taken = run.starts, run.taken
     m, n = len(chosen), 0
@@ -65,7 +65,7 @@ def ask_items(rng: np.random.Generator, run: Run, until: int) -> None:
 
 @kernel
 def ask_groups(rng: np.random.Generator, run: Run, m: int, until: int) -> None:
-    """Every group with unlabelled items is equally likely to be next; m different ones a step."""
+    """Every group with unlabelled items is equally likely to be next; a step takes m different ones."""
     reward = np.zeros(len(run.taken))
     chosen = np.empty(m, dtype=np.int64)
     open_groups = np.flatnonzero(run.starts[1:] - run.starts[:-1] > run.taken)
@@ -84,7 +84,7 @@ def ask_groups(rng: np.random.Generator, run: Run, m: int, until: int) -> None:
 
 @kernel
 def ask_anchors(rng: np.random.Generator, run: Run, until: int) -> None:
-    """Every unlabelled item is equally likely to be next, in a run that asks by groups otherwise."""
+    """Every unlabelled item is equally likely to be next, in a run that otherwise asks by groups."""
     groups = len(run.taken)
     until = last_label(run, until)
     while run.done[0] < until:

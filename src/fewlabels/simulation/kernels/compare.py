@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 CONFIDENCE, INFORMATION, NEYMAN = range(3)
 REWARDS = {"confidence": CONFIDENCE, "information": INFORMATION, "neyman": NEYMAN}
-_FRESH = 64  # labels after which μ is computed again, so that rounding errors do not add up
-_LEAST = 1e-12  # of μ now: a region of probability 0 to the last digit, and 1e-16 after the label, is not infinite news
+_FRESH = 64  # labels after which μ is computed from scratch, so that rounding errors do not add up
+_LEAST = 1e-12  # least μ now: a region that goes from 0 to 1e-16 by rounding is not infinite information
 
 
 @formula
@@ -108,7 +108,7 @@ def _set_worths(
 
 @kernel
 def ask_compare(rng: np.random.Generator, run: Run, first: int, rope: float, by: int, policy: int, until: int) -> None:
-    """Ask in the one of two groups where a label is worth more, on average over what it may show.
+    """Ask in whichever of two groups a label is worth more, on average over what it may show.
 
     By CONFIDENCE (the paper's E λ), INFORMATION (relative entropy of the regions) or NEYMAN (fall in variance).
     Thompson sampling averages under a draw of the accuracies, greedy and epsilon-greedy at their mean.
@@ -153,7 +153,8 @@ def regions_curve(
 ) -> NDArray[np.float64]:
     """μ after `begin`, `begin` + 1, ... `labels` labels, shape (labels − begin + 1, 3).
 
-    The run, before its first label, is taken through the places asked, shape (places,); else as in `ask_compare`.
+    The run starts before its first label and follows the places asked, shape (places,); the rest is as in
+    `ask_compare`.
     """
     out, moves = np.empty((labels - begin + 1, 3)), np.empty((2, 2))
     for done in range(labels + 1):

@@ -28,13 +28,13 @@ def _reward(run: Run, g: int, alpha: NDArray[np.float64], overlap: float) -> flo
 
 @formula
 def _overlap(alpha: NDArray[np.float64], policy: int) -> float:
-    """The largest θ~·α that can be, for Thompson sampling; or that at the mean."""
+    """The largest possible θ~·α, for Thompson sampling; or its value at the mean."""
     return alpha.max() if policy == THOMPSON else dot(alpha, alpha) / alpha.sum()
 
 
 @kernel
 def ask_confusion(rng: np.random.Generator, run: Run, policy: int, until: int) -> None:
-    """Ask where a label takes most off p_k Σ_j Var θ_jk, the paper's reward for confusion matrices.
+    """Ask where a label lowers p_k Σ_j Var θ_jk most, the paper's reward for confusion matrices.
 
     By a draw (Thompson sampling) or at the mean (greedy, epsilon-greedy). The reward is linear in θ~·α, which is at
     most the largest α. Groups are drawn in the order of that bound, as in `ask_estimate`.

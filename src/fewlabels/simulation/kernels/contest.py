@@ -1,19 +1,20 @@
-"""A Thompson step whose cost does not grow with the groups: draw only for those that can win.
+"""A Thompson step whose cost does not grow with the number of groups: it draws only for those that can win.
 
 Each group has a mark t_g, chosen before the draws from what happened earlier, and the chance q_g of an event that every
-reward above the mark belongs to (mostly, just that). Both change for few groups a step.
+reward above the mark belongs to (mostly, just that). Both change for only a few groups in each step.
 
-1. A Poisson(Σλ) number of picks from a sum tree of λ_g = −log(1 − q_g), duplicates dropped, is exactly a set in which
-   each group is with its chance, independently (method: thinning). Each of them gets a draw given that.
+1. A Poisson(Σλ) number of picks from a sum tree of λ_g = −log(1 − q_g), duplicates dropped, is exactly a set that
+   contains each group with its chance, independently (thinning). Each group of the set gets a draw, conditional on
+   being in it.
 2. The other groups are not above their marks, so only those whose mark is above the m-th best reward so far
-   can still win: a tournament tree gives them, highest mark first, and each gets a draw given that it is not in
+   can still win: a tournament tree yields them, highest mark first, and each gets a draw, conditional on not being in
    the set.
 
 This is exact for any marks. The marks only decide how many draws it takes: the mark is a level that
 few of the steps' best rewards stay below, or a rare value of the group itself if that is less.
 
-What the rewards are is another file's business (`linear`, `absolute_sums`, `cost_sums`), which has the groups' beliefs
-in a field, and hands three functions of it to `rules`.
+The rewards are defined in other files (`linear`, `absolute_sums`, `cost_sums`). Each keeps the groups' beliefs in a
+field, and passes three functions of it to `rules`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     Play = Callable[[np.random.Generator, "Contest", Any, NDArray[np.int64]], int]
 
 _GAIN = 0.1  # how quickly the common level and its scale follow the rewards
-_AIM = 8  # how many groups more than the m wanted should be above the level
+_AIM = 8  # how many groups beyond the m wanted should be above the level
 _LEVEL, _SCALE, _STEP, _BELOW = range(4)  # positions in Contest.common
 
 
@@ -70,20 +71,20 @@ class Contest(NamedTuple):
 
 @formula
 def rare_chance(groups: int, m: int) -> float:
-    """The chance of a reward that a group is rarely above: so that few of them are."""
+    """The chance that defines a group's rare reward: so small that few groups are above theirs."""
     return min(0.1, (m + 1.0) / max(groups, 1))
 
 
 @formula
 def new_contest(groups: int) -> Contest:
-    """A contest before anybody takes part."""
+    """A contest before any group takes part."""
     leaves = 1
     while leaves < groups:
         leaves *= 2
     peak = np.zeros(2 * leaves, dtype=np.int64)
     peak[leaves:] = np.arange(leaves)
     for node in range(leaves - 1, 0, -1):
-        peak[node] = peak[2 * node]  # a group of its own subtree, or changes elsewhere would go unseen
+        peak[node] = peak[2 * node]  # it must be a group of its own subtree, or changes elsewhere would be missed
     return Contest(
         rare=np.zeros(groups),
         chance=np.zeros(groups),
@@ -94,7 +95,7 @@ def new_contest(groups: int) -> Contest:
         seen=np.zeros(groups, dtype=np.int64),
         touched=np.empty(groups, dtype=np.int64),
         drawn=np.empty(groups),
-        # The more groups wait at the level, the dearer is a step that has to draw for them.
+        # The more groups are at the level, the more a step costs that has to draw for them.
         common=np.array([np.inf, 0.0, 0.0, min(0.03, 10.0 / max(groups, 1))]),
     )
 
@@ -155,7 +156,7 @@ def _insert(
     best: NDArray[np.float64],
     n: int,
 ) -> int:
-    """Put g into the list of the best so far, shape (2, m): rewards and keys that order equal ones; its length."""
+    """Put g into the list of the best so far, shape (2, m): rewards, and keys that break ties; returns its length."""
     m = len(chosen)
     i = n if n < m else m - 1
     if n == m and (reward < best[0, i] or (reward == best[0, i] and key <= best[1, i])):
@@ -169,13 +170,13 @@ def _insert(
 
 @formula
 def _many(m: int) -> int:
-    """The number of draws not spared by the marks at which the marks are set again."""
+    """The number of draws, in spite of the marks, after which the marks are set again."""
     return 4 * (m + _AIM)
 
 
 @formula
 def _follow(contest: Contest, reward: float, m: int, walked: int, out: int) -> None:
-    """Move the common level towards a low quantile of the steps' m-th best rewards, or start it again."""
+    """Move the common level towards a low quantile of the m-th best rewards of the steps, or restart it."""
     common = contest.common
     if common[_LEVEL] == np.inf:
         common[_LEVEL], common[_SCALE] = reward, 0.1 * abs(reward)
@@ -191,7 +192,7 @@ def _follow(contest: Contest, reward: float, m: int, walked: int, out: int) -> N
 
 
 def rules(aim: Aim, over: Over, under: Under) -> tuple[Enter, Play]:  # noqa: C901, PLR0915  (four functions)
-    """How to enter and play contests with a kind of reward: compiled functions made of three others.
+    """Make the compiled functions that enter and play contests with one kind of reward, from three others.
 
     aim: a mark near a level, and q for it; of the field, the group, and the level.
     over: a reward that belongs to the chance q, which may be −∞ where it is below the floor; of the generator, the
@@ -209,13 +210,13 @@ def rules(aim: Aim, over: Over, under: Under) -> tuple[Enter, Play]:  # noqa: C9
 
     @formula
     def enter(contest: Contest, field: Any, g: int, rare: float) -> None:
-        """Let g take part with the belief in the field, also a changed one; it has a reward above `rare` rarely."""
+        """Enter g with its belief in the field, also after a change; its reward is rarely above `rare`."""
         contest.rare[g] = rare
         set_mark(contest, field, g)
 
     @formula
     def tidy(contest: Contest, field: Any, m: int, fired: int, out: int) -> None:
-        """Put the groups that had a draw back, with a new mark where the old one is far off the common level."""
+        """Put back the groups that had a draw, with a new mark where the old one is far from the common level."""
         level = contest.common[_LEVEL]
         slack = 0.0 if out - fired > _many(m) else contest.common[_SCALE]
         for i in range(out):
@@ -230,7 +231,7 @@ def rules(aim: Aim, over: Over, under: Under) -> tuple[Enter, Play]:  # noqa: C9
 
     @formula
     def play(rng: np.random.Generator, contest: Contest, field: Any, chosen: NDArray[np.int64]) -> int:
-        """The groups of largest reward in one draw of all, best first, into `chosen` of shape (m,); how many."""
+        """Write the groups of largest reward in one draw into `chosen`, shape (m,), best first; returns how many."""
         m = len(chosen)
         best = np.full((2, m), -np.inf)
         contest.common[_STEP] += 1.0

@@ -1,18 +1,20 @@
 """Groups in a contest whose value is linear in the shares of their cells: Σ_c V_c with V_c = Σ_j w_cj θ_cj.
 
-θ_c ~ Dirichlet(α_c). The chance p of a value above a mark t has no formula, but a bound on it has. With A_c = Σ_j α_cj,
-parts t_c that add up to t, a tilt σ > 0 and b_cj = 1 − σ (w_cj − t_c) / A_c, all of them above 0,
+θ_c ~ Dirichlet(α_c). There is no formula for the chance p of a value above a mark t, but there is one for a bound on
+it. With A_c = Σ_j α_cj, parts t_c that add up to t, a tilt σ > 0 and b_cj = 1 − σ (w_cj − t_c) / A_c, all
+above 0,
 
     h(θ) = Π_c (Σ_j b_cj θ_cj)^(−A_c)    has the mean    M = Π_c Π_j b_cj^(−α_cj).
 
 Σ_j b_cj θ_cj is 1 − σ (V_c − t_c) / A_c, and −log(1 − u) ≥ u: so log h ≥ σ (Σ_c V_c − t). It makes h at least 1 where
-the value is above the mark, and p ≤ M. The distribution with the density h/M against that of θ is easily drawn from:
-Gamma(α_cj) / b_cj, scaled to shares. A draw of it that is kept with probability 1/h if its value is above the mark, and
-never otherwise, is a draw given that, and is kept with probability p/M. So a group that was picked with the chance M
-gets one such draw, or one from below the mark if it is not kept: then its value is above the mark with the chance p.
+the value is above the mark, and p ≤ M. It is easy to draw from the distribution with the density h/M relative to that
+of θ: Gamma(α_cj) / b_cj, scaled to shares. If such a draw is kept with probability 1/h when its value is above the
+mark, and never otherwise, then the kept draws follow θ conditional on a value above the mark, and a draw is kept with
+probability p/M. So a group that was picked with the chance M gets one such draw; if that is not kept, it gets one from
+below the mark. Its value is then above the mark with the chance p.
 
-This is exact for any tilt and parts. They are chosen so that M is small, which it is where much is known of θ. Where
-little is, the chance that all pieces of a stick are such as a high value needs is a better bound: see `sticks`.
+This is exact for any tilt and parts. They are chosen to make M small, which works if much is known about θ. If little
+is known, a better bound is the chance that all pieces of a stick are as a high value needs them: see `sticks`.
 """
 
 from __future__ import annotations
@@ -33,8 +35,8 @@ if TYPE_CHECKING:
 _STRENGTH, _PART, _MEAN, _VARIANCE, _HIGH = range(5)  # columns of Prices.cell
 _BY_STICKS = -1.0  # in place of a tilt
 _SURE = 0.9  # a chance above this makes a bad mark: most groups would be picked
-_ROUNDS = 12  # steps of Newton's method, which need not end at the least
-_ALIKE = 1e-12  # prices that differ by less than this, in parts of their size, are equal
+_ROUNDS = 12  # steps of Newton's method, which need not reach the minimum
+_ALIKE = 1e-12  # prices with a relative difference below this are equal
 
 
 class Prices(NamedTuple):
@@ -42,8 +44,8 @@ class Prices(NamedTuple):
 
     first: the cells of group g are first[g] to first[g + 1], shape (groups + 1,).
     alpha, weight: α and w, shape (cells, outcomes).
-    order, above: the outcomes of each cell by weight, ascending, and the sum of α over those behind each, two of shape
-        (cells, outcomes).
+    order, above: the outcomes of each cell in increasing order of weight, and the sum of α over those after each,
+        two of shape (cells, outcomes).
     cell: of each cell A, t_c, the mean and the variance of V_c, and its highest possible w, shape (cells, 5).
     most: the most that the value of each group can be, shape (groups,).
     tilt: σ of each group, −1 where sticks are the better bound, 0 where the mark is the most that the value can be,
@@ -70,7 +72,7 @@ class Prices(NamedTuple):
 
 @formula
 def new_prices(first: NDArray[np.int64], belief: NDArray[np.float64], weight: NDArray[np.float64], m: int) -> Prices:
-    """The field of a contest of which the m best are wanted; belief: α of each cell, shape (cells, outcomes)."""
+    """Make the field of a contest in which the m best are wanted; belief: α of each cell, shape (cells, outcomes)."""
     cells, groups = len(weight), len(first) - 1
     order = np.empty(weight.shape, dtype=np.int64)
     for c in range(cells):
@@ -121,7 +123,7 @@ def learn_price(field: Prices, c: int, outcome: int) -> None:
 
 @formula
 def _reach(field: Prices, g: int) -> bool:
-    """Note the most that the value of g can be; whether it can be anything else."""
+    """Note the largest possible value of g; returns whether any other value is possible."""
     alpha, weight = field.alpha, field.weight
     most, least, size = 0.0, 0.0, 0.0
     for c in range(field.first[g], field.first[g + 1]):
@@ -144,7 +146,7 @@ def _log_bound(field: Prices, g: int, mark: float) -> float:
     gap = mark - mean
     if gap <= 0.0 or variance <= 0.0:
         return 0.0
-    limit = np.inf  # of the tilt, beyond which some b is not above 0
+    limit = np.inf  # limit of the tilt, beyond which some b is not above 0
     for c in range(start, end):
         cell[c, _PART] = cell[c, _MEAN] + gap * cell[c, _VARIANCE] / variance
         for j in range(alpha.shape[1]):
@@ -180,16 +182,16 @@ def _best_tilt(field: Prices, g: int, tilt: float, limit: float) -> float:
             tilt = 0.5 * before
         elif tilt >= limit:
             tilt = 0.5 * (before + limit)
-        if slope * step < 0.01:  # twice what M can still fall by, in parts of it
+        if slope * step < 0.01:  # twice the relative amount by which M can still fall
             break
     return tilt
 
 
 @formula
 def _log_by_sticks(field: Prices, g: int, mark: float) -> float:
-    """The log of the chance that the sticks of all cells are such as a value above the mark needs.
+    """The log of the chance that the sticks of all cells are as a value above the mark needs them.
 
-    The other cells contribute the most that they can at best, so each must be above a line of its own.
+    At best, the other cells contribute the most that they can, so each cell must be above a line of its own.
     """
     total = 0.0
     for c in range(field.first[g], field.first[g + 1]):
@@ -231,14 +233,14 @@ def _chance_at(field: Prices, g: int, mark: float) -> float:
 
 @formula
 def _aim(field: Prices, g: int, level: float) -> tuple[float, float]:
-    """A mark at the level, or higher if the chance of a pick were near 1; and that chance."""
+    """A mark at the level, or a higher one if the chance of a pick would be near 1; and that chance."""
     chance = 1.0
     if _reach(field, g):
         chance = _chance_at(field, g, level)
         if chance > _SURE:
             level = _rare_value(field, g)
             chance = _chance_at(field, g, level)
-    if chance > _SURE:  # nothing is above the most that there can be
+    if chance > _SURE:  # nothing is above the largest possible value
         level, chance, field.tilt[g] = field.most[g], 0.0, 0.0
     field.goal[g] = level
     return level, chance
@@ -264,7 +266,7 @@ def _draw_tilted(rng: np.random.Generator, field: Prices, g: int) -> float:
 
 @formula
 def _draw_sticks(rng: np.random.Generator, field: Prices, g: int, given: bool) -> tuple[float, bool]:
-    """A value of g, and whether its sticks are such as one above the mark needs; if `given`, from those that are."""
+    """A value of g, and whether its sticks are as a value above the mark needs them; if `given`, they always are."""
     value, are_all = 0.0, True
     for c in range(field.first[g], field.first[g + 1]):
         high = field.cell[c, _HIGH]
@@ -289,9 +291,9 @@ def _draw(rng: np.random.Generator, field: Prices, g: int) -> float:
 
 @formula
 def _over(rng: np.random.Generator, field: Prices, g: int, chance: float, floor: float) -> float:
-    """A value whose sticks are such; or one above the mark with the chance p/M, and otherwise one that is not.
+    """A value whose sticks fit; or, with the chance p/M, a value above the mark, and otherwise one that is not.
 
-    −∞ if that is below the floor anyway.
+    It is −∞ if the value is below the floor anyway.
     """
     cell, tilt, goal = field.cell, field.tilt[g], field.goal[g]
     if tilt == _BY_STICKS:
@@ -309,7 +311,7 @@ def _over(rng: np.random.Generator, field: Prices, g: int, chance: float, floor:
 
 @formula
 def _under(rng: np.random.Generator, field: Prices, g: int) -> float:
-    """A value whose sticks are not such, or that is not above the mark."""
+    """A value whose sticks do not fit, or that is not above the mark."""
     tilt = field.tilt[g]
     while True:
         if tilt == _BY_STICKS:
@@ -327,5 +329,5 @@ _enter, play_prices = rules(_aim, _over, _under)
 
 @formula
 def enter_prices(contest: Contest, field: Prices, g: int) -> None:
-    """Let g take part with the belief of now; also when that has changed."""
+    """Enter g with its present belief, or enter it again after that has changed."""
     _enter(contest, field, g, _rare_value(field, g) if _reach(field, g) else field.most[g])

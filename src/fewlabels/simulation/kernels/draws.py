@@ -1,4 +1,4 @@
-"""Random draws in compiled code, from the generator's own stream: log-odds, Beta, Dirichlet, whole numbers."""
+"""Random draws in compiled code, from NumPy's generator: log-odds, Beta, Dirichlet, whole numbers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def draw_log_gamma(rng: np.random.Generator, shape: float) -> float:
 
 @formula
 def draw_odds(rng: np.random.Generator, a: float, b: float) -> float:
-    """log(θ/(1−θ)) for θ ~ Beta(a, b): two draws are told apart even where θ itself rounds to 0 or 1."""
+    """log(θ/(1−θ)) for θ ~ Beta(a, b): two draws can be told apart even if θ itself rounds to 0 or 1."""
     if a >= SMALL and b >= SMALL:
         first = rng.standard_gamma(a)
         return math.log(first / rng.standard_gamma(b))
@@ -61,7 +61,7 @@ def draw_beta(rng: np.random.Generator, a: float, b: float) -> float:
 def draw_dirichlet(rng: np.random.Generator, alpha: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     """θ ~ Dirichlet(α) into `out`, shape (outcomes,); outcomes with α = 0 are impossible.
 
-    Where every Gamma draw underflows the largest logarithm takes all, which is then exact to rounding.
+    If every Gamma draw underflows, the largest logarithm takes everything, which is then exact up to rounding.
     """
     total, best, leader = 0.0, -math.inf, 0
     for j in range(len(alpha)):
@@ -83,7 +83,7 @@ def draw_dirichlet(rng: np.random.Generator, alpha: NDArray[np.float64], out: ND
 
 @formula
 def draw_multinomial(rng: np.random.Generator, n: int, theta: NDArray[np.float64], out: NDArray[np.float64]) -> None:
-    """How many of n items show each outcome if θ is true, into `out`, shape (outcomes,)."""
+    """Draw how many of n items show each outcome if θ is true, into `out`, shape (outcomes,)."""
     rest = 1.0
     for j in range(len(theta)):
         share = min(theta[j] / rest, 1.0) if rest > 0.0 else 1.0

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @formula
 def _ends(run: Run, g: int) -> tuple[float, float]:
-    """The share-weighted fall in variance by a wrong and a right label in g; −∞ without items left."""
+    """How much a wrong and a right label in g lower the variance, times the share of g; −∞ if no items are left."""
     (a, b), size, left, items, pool = beta(run, g), run.size[g], room(run, g), len(run.items), run.pool
     if left == 0:
         return -np.inf, -np.inf
@@ -55,11 +55,11 @@ _ask_certain = by_certain(_certain)
 
 @kernel
 def ask_estimate(rng: np.random.Generator, run: Run, policy: int, until: int) -> None:
-    """Ask where the reward p_g (Var now − E Var after one label) is largest, the paper's for estimation.
+    """Ask where the reward p_g (Var now − E Var after one label) is largest, which is the paper's for estimation.
 
     By a draw (Thompson sampling), at the mean (greedy, epsilon-greedy) or its upper quantile (UCB). The reward is
-    linear in the draw, so no group can beat the larger of its two ends. Groups are drawn in the order of that bound,
-    best first, until the bound is below the best reward: the others need no draw.
+    linear in the draw, so that of a group is at most the larger of its two ends. Groups are drawn in the order of that
+    bound, best first, until the bound is below the best reward: the others need no draw.
     """
     if policy != THOMPSON:
         _ask_certain(rng, run, 1, policy, until, policy == UCB)

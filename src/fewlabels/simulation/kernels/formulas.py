@@ -1,4 +1,4 @@
-"""The scalar formulas that the kernels share: variances, and their fall by one more label."""
+"""The scalar formulas that the kernels share: variances, and how much one more label lowers them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @formula
 def spread(s: float, size: int, left: int, pool: bool) -> float:
-    """Variance of a share ÷ variance of one outcome, for a belief of total count s.
+    """The variance of a share divided by the variance of one outcome, for a belief of total count s.
 
     1/(s+1) for the population; u(s+u)/(n²(s+1)) for a pool of n items with u = `left` unlabelled.
     """
@@ -51,7 +51,7 @@ def beta_drops(a: float, b: float, size: int, left: int, pool: bool) -> tuple[fl
 
 @formula
 def dirichlet_drop(s: float, squares: float, overlap: float, size: int, left: int, pool: bool) -> float:
-    """The expected fall in Σ_j Var θ_j by one label for θ ~ Dirichlet(α).
+    """How much one label is expected to lower Σ_j Var θ_j, for θ ~ Dirichlet(α).
 
     With s = Σα, q = `squares` = Σα² and `overlap` = θ~·α, Σ_j Var_j = (1 − q/s²)·spread(s), and after one label
     (1 − (q + 1 + 2 θ~·α)/(s+1)²)·spread(s+1) on average.

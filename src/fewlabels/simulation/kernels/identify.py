@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @formula
 def _draw(rng: np.random.Generator, run: Run, reward: NDArray[np.float64]) -> None:
-    """Minus one draw of each open group's accuracy; of its log-odds for the population, in the same order."""
+    """Write minus a draw of each open group's accuracy, or of its log-odds (population), which order groups alike."""
     prior, counts, size, taken, pool = run.prior, run.counts, run.size, run.taken, run.pool
     for g in range(len(reward)):
         left = size[g] - taken[g]

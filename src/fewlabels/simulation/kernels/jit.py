@@ -1,4 +1,4 @@
-"""How functions are compiled: small formulas into their callers, whole kernels kept on disk."""
+"""How functions are compiled: small formulas are inlined into their callers, and whole kernels are cached on disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fewlabels.errors import FewlabelsError, needs
 
 try:
     import numba
-except ModuleNotFoundError:  # an extra: the package is looked at without it too
+except ModuleNotFoundError:  # an extra: the package must also import without it
     numba = None  # type: ignore[assignment]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,27 +24,27 @@ def need_compiler() -> None:
 
 
 def formula(function: F) -> F:
-    """Compile a part of kernels. It is not kept on disk: a kernel can only inline what it compiles itself."""
+    """Compile a part of kernels. It is not cached on disk: a kernel can only inline what it compiles itself."""
     return cast("F", _compiled(function))
 
 
 def loose_formula(function: F) -> F:
-    """Compile a sum whose order does not matter, so that several parts of it are added up at a time."""
+    """Compile a sum whose order does not matter, so that several of its terms are added at a time."""
     return cast("F", _compiled(function, reorder=True))
 
 
 @lru_cache
 def source_stamp() -> tuple[tuple[str, float, int], ...]:
-    """Name, time and size of the files here that have compiled functions."""
+    """The name, time and size of each file here that has compiled functions."""
     files = sorted(file for file in Path(__file__).parent.glob("*.py") if ".jit import" in file.read_text("utf-8"))
     return tuple((file.name, file.stat().st_mtime, file.stat().st_size) for file in files)
 
 
 def kernel(function: F) -> F:
-    """Compile a driver, keep the machine code on disk, and let it run without the interpreter's lock.
+    """Compile a driver, cache the machine code on disk, and let it run without the interpreter's lock.
 
-    Numba takes kept code for current as long as the function's own file is unchanged. Kernels stand on formulas
-    in other files, so here a change in any file with compiled functions makes it stale.
+    Numba considers cached code current as long as the function's own file is unchanged. Kernels use formulas of other
+    files, so here a change in any file with compiled functions makes the cache stale.
     """
     compiled = _compiled(function, cache=True)
     if numba is not None:

@@ -51,9 +51,9 @@ def known_pool(
     groups, outcomes
         How many there are; groups may be empty.
     cell
-        The cell of each item, shape (items,); None where each group is one cell.
+        The cell of each item, shape (items,); None if each group is one cell.
     cell_group
-        The group of each cell, ascending, shape (cells,); None where each group is one cell.
+        The group of each cell, in increasing order, shape (cells,); None if each group is one cell.
 
     >>> import numpy as np
     >>> known = known_pool(np.array([1, 0, 1]), np.array([0, 1, 1]), groups=2)

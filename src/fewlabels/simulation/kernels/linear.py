@@ -33,7 +33,7 @@ class Linear(NamedTuple):
 
 @formula
 def new_linear(groups: int, m: int) -> Linear:
-    """The field of a contest of which the m best are wanted."""
+    """Make the field of a contest in which the m best are wanted."""
     rare = rare_chance(groups, m)
     # The normal quantile to the tail `rare`, to three digits (Abramowitz and Stegun 26.2.23).
     t = math.sqrt(-2.0 * math.log(rare))
@@ -43,7 +43,7 @@ def new_linear(groups: int, m: int) -> Linear:
 
 @formula
 def _aim(field: Linear, g: int, level: float) -> tuple[float, float]:
-    """A mark at the level, or higher if the chance of a reward above it were near 1; and that chance."""
+    """A mark at the level, or a higher one if the chance of a reward above it would be near 1; and that chance."""
     a, b, c0, c1 = field.belief[g]
     cut = (c0 - level) / c1 if c1 > 0.0 else 0.0
     low = tails(a, b, cut, 1.0 - cut)[0]
@@ -75,7 +75,7 @@ _enter, play_linear = rules(_aim, _over, _under)
 
 @formula
 def enter_linear(contest: Contest, field: Linear, g: int, a: float, b: float, c0: float, c1: float) -> None:
-    """Let g take part with the reward c0 − c1·φ, φ ~ Beta(a, b), c1 ≥ 0; also to change these."""
+    """Enter g with the reward c0 − c1·φ, φ ~ Beta(a, b), c1 ≥ 0, or enter it again after these have changed."""
     belief = field.belief
     belief[g, 0], belief[g, 1], belief[g, 2], belief[g, 3] = a, b, c0, c1
     _enter(contest, field, g, c0 - c1 * rare_cut(a, b, field.rare[0], field.rare[1]))

@@ -1,4 +1,4 @@
-"""Looks at the belief about several models, compiled: draws of the truth, P(best), and the worth of a label.
+"""Compiled looks at the belief about several models: draws of the truth, P(best), and the worth of a label.
 
 The same formulas as in `learned/models/believed.py`. Draws are the innermost dimension of every array.
 """
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from fewlabels.simulation.kernels.voices import Field
 
 _NONE, _ONE = np.float32(0.0), np.float32(1.0)
-_MOST_LATELY = 127  # items of which each adds −1, 0 or 1 to a byte, before it is added to the rest
+_MOST_LATELY = 127  # items that are summed in bytes, each −1, 0 or 1, before they are added to the rest
 _RIVALS, _UNLIKELY, _LEAST_VARIANCE, _LEAST_CHANCE = 12, 0.002, 1e-2, 1e-12  # as in learned/models/believed.py
 
 
 class Sight(NamedTuple):
-    """What a look finds: P(each option), (items, options + none); right answers expected, (models,), and drawn."""
+    """The result of a look: P(each option), (items, options + none); right answers expected, (models,), and drawn."""
 
     chance: NDArray[np.float64]
     expected: NDArray[np.float64]
@@ -55,7 +55,7 @@ def _draw_one(
     normal: NDArray[np.float64],
     theta: NDArray[np.float64],
 ) -> None:
-    """A draw of the parameters into theta; one in which the crowd's is negative becomes one given that it is 0."""
+    """Draw the parameters into theta; if the crowd's is negative, it is set to 0 and the others follow from that."""
     size = len(lower)
     # Solve Lᵀ d = z from the end.
     for d in range(size - 1, -1, -1):
@@ -76,7 +76,7 @@ def draw_parameters(
     start: float,
     normals: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The guess of each draw, ascending, and its parameters, shape (parameters, draws)."""
+    """The guess of each draw, in increasing order, and its parameters, shape (parameters, draws)."""
     n = len(normals)
     pick, theta = np.empty(n, dtype=np.int64), np.zeros((normals.shape[1], n))
     edge, k = weight[0], 0
@@ -114,7 +114,7 @@ def _add_alone(
         value = theta[b, m]
         if b == 3:
             value += theta[b + 1, m] * np.float32(field.x[i, h])
-        # No branch, since nobody could foresee it.
+        # There is no branch here, since the processor could not predict it.
         shared[m] -= value * np.float32(o == main)
         gap[max(o, 0), m] += value * np.float32(o != main and o >= 0)
 
@@ -130,7 +130,7 @@ def _add_all(
 ) -> None:
     """Add the weights of the voices in the draws in which all models are voices.
 
-    Most models give the main answer: their weights are those of all, in `shared` already, less the others'.
+    Most models give the main answer. The weights of all are already in `shared`, so the others' are subtracted.
     """
     b, main = field.base.shape[2], field.main[i]
     for k in range(field.start[i], field.start[i + 1]):
@@ -183,9 +183,9 @@ def _gaps(
 ) -> int:
     """The log-odds of an item's options less those of its main one, into gap, (options + none, draws); how many.
 
-    "None of them" comes after the options. `shared`, of shape (draws,), is for the part that all share, in an array of
-    its own, since the compiler does several numbers at a time only if it sees that no arrays overlap. `every`: the
-    weights of all voices together in each draw.
+    "None of them" comes after the options. `shared`, of shape (draws,), has the part that all share. It is an array of
+    its own, since the compiler can only vectorise if it sees that no arrays overlap. `every`: the weights of all voices
+    together in each draw.
     """
     b, n, main = field.base.shape[2], len(pick), field.main[i]
     last = field.options[i]
@@ -246,7 +246,7 @@ def _reveal(
 
 @formula
 def _settle(right: NDArray[np.int32], lately: NDArray[np.int8]) -> None:
-    """Add what models have right lately to all that they have right."""
+    """Add the latest counts of right answers to the totals."""
     for h in range(len(right)):
         for m in range(right.shape[1]):
             right[h, m] += lately[h, m]
@@ -263,9 +263,9 @@ def _count(
     lately: NDArray[np.int8],
     more: NDArray[np.int8],
 ) -> None:
-    """Add an item to what each model has right beyond one that always gives the main answer; that one comes last.
+    """Add an item to how many each model has right, compared with one that always gives the main answer, which is last.
 
-    `more` is for what those have right who choose an option, shape (options + none, draws).
+    `more` is room for how many are right among the models that choose each option, shape (options + none, draws).
     """
     n, main, all_main = len(shown), np.int16(field.main[i]), len(lately) - 1
     expected[all_main] += mean[main]
@@ -372,7 +372,7 @@ def _tell(
     worth: NDArray[np.float64],
     by_lot: NDArray[np.float64],
 ) -> None:
-    """Add what labels say about the difference of two models, by the chance of the second, and an equal lot of each."""
+    """Add what labels say about the difference of two models, by the chance of the second, and an equal chance each."""
     apart, count = max((sight.right[a] - sight.right[b]).var(), _LEAST_VARIANCE), 0
     for i in range(len(worth)):
         count += free[i] and field.option[i, a] != field.option[i, b]

@@ -1,7 +1,7 @@
-"""The loops of asking that several drivers share, each made for a kind of reward from compiled functions of it.
+"""The loops of asking that several drivers share; each is made for one kind of reward from its compiled functions.
 
-Made so, rather than handed the functions as arguments, because numba keeps on disk only what calls them by name.
-`more` is whatever else the functions need, as their last arguments.
+They do not take the functions as arguments, because numba caches only code that calls them by name. `more` is whatever
+else the functions need, as their last arguments.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def by_certain(certain: Callable[..., float]) -> Ask:
 def by_draws(draw: Callable[..., None]) -> Ask:
     """Thompson sampling: ask in the m groups of largest reward; `draw(rng, run, reward)` draws for all that are open.
 
-    With `policy=TOPTWO` one group is asked: the best of a draw, or with probability ½ the best of another
-    draw that has a different one; after a hundred draws without, the second best.
+    With `policy=TOPTWO`, one group is asked: the best of a draw or, with probability ½, the best of another draw in
+    which a different group is best. If a hundred draws give no other, it is the second best.
     """
 
     @formula
@@ -82,7 +82,7 @@ def by_draws(draw: Callable[..., None]) -> Ask:
 
 
 def by_contest(play: Play, enter: Callable[..., None]) -> Ask:
-    """Thompson sampling in a contest, whose step does not grow with the groups: ask in the m winners.
+    """Thompson sampling in a contest, whose steps do not slow down with the number of groups: ask in the m winners.
 
     play: as `rules` makes it.
     enter: let a group take part with what is believed now; of the contest, the field, the run, the group, and the

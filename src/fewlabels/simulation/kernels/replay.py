@@ -34,13 +34,13 @@ def mrr_curve(
     """MRR = (1/m) Σ 1/rank_i of the true m groups after 0, 1, ... labels, shape (labels + 1,).
 
     A group's value is Σ_c Σ_j weight_cj |E θ_cj − centre_cj| over its cells, and rank 1 has the largest. Other members
-    are ignored in the rank (as the paper does), and equal values are ranked in random order: the
-    expectation over it is what is returned. Only what a label changes is computed anew.
+    are ignored in the rank (as the paper does), and equal values are ranked in random order: the result is the
+    expectation over that. Only what a label changes is computed again.
 
     Parameters
     ----------
     run
-        A run before its first label, which is taken through the labels.
+        A run before its first label, to which the labels are added.
     asked
         The places in the order of asking, shape (places,).
     members

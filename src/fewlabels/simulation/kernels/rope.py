@@ -26,7 +26,7 @@ _EDGE = 1e-12  # a difference of exactly ε counts as equal, also after rounding
 
 @formula
 def _tail_start(a: float, b: float) -> float:
-    """A distance from 0 below which Beta(a, b) has next to no mass, or that is too small to matter."""
+    """A distance from 0 below which Beta(a, b) has almost no mass, or that is too small to matter."""
     mean = a / (a + b)
     spread = mean - math.sqrt(-0.5 * _LOST / (a + b + 1.0))  # Beta is sub-Gaussian with variance 1/(4(a+b+1))
     power = math.exp(min((_LOST + math.log(a) + betaln(a, b)) / a, 0.0)) if b >= 1.0 else 0.0
@@ -95,7 +95,7 @@ def rope_flow(a: float, b: float, c: float, d: float, rope: float) -> float:
     By the double exponential rule of `_less`, over what both have in common.
     """
     near, far = _tail_start(c, d), _tail_start(d, c)
-    # D counts as long as it has a share in either of the two changes.
+    # D counts as long as it contributes to either of the two changes.
     low, high = max(near, rope + _tail_start(a, b + 1.0) - _NEAR), min(1.0 - far, 1.0 + rope - _tail_start(b, a + 1.0))
     if rope >= 1.0 or low >= high:
         return 0.0

@@ -1,4 +1,4 @@
-"""Rows of numbers, one for each draw: what is done to all of them, several at a time by one processor."""
+"""Rows of numbers, one for each draw, and vectorised operations on them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fewlabels.simulation.kernels.jit import formula, loose_formula
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_MOST = np.float32(80.0)  # larger exponents say nothing more
+_MOST = np.float32(80.0)  # larger exponents make no difference
 _LOG2E, _LN2_HIGH, _LN2_LOW = np.float32(1.44269504), np.float32(0.693359375), np.float32(-2.12194440e-4)
 # Added to a number below 2^22, this leaves the nearest whole number in the last bits.
 _ROUND, _BIAS, _PLACES = np.float32(12582912.0), np.int32(127), np.int32(23)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Run(NamedTuple):
     """A run; the kernels write into the arrays from `queue` on.
 
-    Compiled code counts the users of every array in a tuple that it hands on, or takes out of another. So the pool is
-    spread out in it, and a function that is called at every label takes what it needs out of the run before it branches
-    or loops: then the compiler sees that the counts come to nothing.
+    Compiled code updates the reference count of every array in a tuple that it passes on or unpacks. So the fields of
+    the pool are spread out in this tuple, and a function that is called for every label unpacks what it needs before it
+    branches or loops: the compiler can then remove the counting.
 
     items, starts, group, cell, outcome, size, first, outcomes: the pool, as in `Known`.
     prior: prior counts, shape (cells, outcomes).
@@ -71,7 +71,7 @@ def start(known: Known, prior: NDArray[np.float64], *, pool: bool) -> Run:
 
 @formula
 def last_label(run: Run, until: int) -> int:
-    """The number of labels to stop at, counted from the start of the run: `until`, or all items if it is more."""
+    """The number of labels to stop at, counted from the start of the run: `until`, but at most all items."""
     return min(until, len(run.items))
 
 

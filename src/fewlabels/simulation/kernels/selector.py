@@ -1,4 +1,4 @@
-"""Model Selector's rule, compiled: the item whose label leaves the least entropy over models."""
+"""Model Selector's rule, compiled: it asks for the item whose label leaves the least entropy over models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def selector_run(
     most: int,
     gain: float,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The items asked for, and the model that leads after each; ties are broken by lot.
+    """The items asked for, and the model that leads after each; ties are broken at random.
 
     option: the option that each model chooses, −1 for none, shape (items, models); options: how many there are; true:
     the option that is true; gain: by how much a right answer raises the log weight of a model.
@@ -71,7 +71,7 @@ def selector_run(
 
 @formula
 def _any(rng: np.random.Generator, left: NDArray[np.float64], free: NDArray[np.bool_], least: float) -> int:
-    """One of the free items with the least, by lot."""
+    """One of the free items with the least entropy; ties are broken at random."""
     found, count = -1, 0
     for i in range(len(left)):
         if free[i] and left[i] <= least + 1e-12:
@@ -83,7 +83,7 @@ def _any(rng: np.random.Generator, left: NDArray[np.float64], free: NDArray[np.b
 
 @formula
 def _first(rng: np.random.Generator, weight: NDArray[np.float64]) -> int:
-    """One of the models with the largest weight, by lot."""
+    """One of the models with the largest weight; ties are broken at random."""
     found, count, most = -1, 0, weight.max()
     for h in range(len(weight)):
         if weight[h] >= most - 1e-9:

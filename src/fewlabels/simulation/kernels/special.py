@@ -122,7 +122,8 @@ def betainc(a: float, b: float, x: float) -> float:
 
 @formula
 def quantile(a: float, b: float, level: float) -> float:
-    """The x with P(θ ≤ x) = level for θ ~ Beta(a, b): Newton's step, halving when it would leave the bracket.
+    """The x with P(θ ≤ x) = level for θ ~ Beta(a, b): Newton's method, with bisection if a step would leave the
+    bracket.
 
     >>> round(quantile(2.0, 1.0, 0.25), 12)
     0.5

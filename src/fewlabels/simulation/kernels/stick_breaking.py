@@ -1,6 +1,6 @@
 """A cell whose value must be high, by breaking a stick: V = Σ_j w_j θ_j with θ ~ Dirichlet(α), above a line t.
 
-In ascending order of the weights, θ_j is the part 1 − φ_j of what is left of a stick, and φ_j ~ Beta(Σ_{i>j} α_i, α_j)
+In increasing order of the weights, θ_j is the part 1 − φ_j of what is left of a stick, and φ_j ~ Beta(Σ_{i>j} α_i, α_j)
 are independent. What is left is worth the highest weight w at most, so a value above t needs φ_j w + (1 − φ_j) w_j > t
 for every w_j below t, since what is left must be worth more than t as well: φ_j > x_j = (t − w_j) / (w − w_j). The
 chance that all of them are above has a formula, the product of the tails of these Betas, and it is near the chance of a
@@ -33,7 +33,8 @@ def log_all_above(
 ) -> float:
     """log P(φ_j > x_j for all j with w_j below the line).
 
-    order: the outcomes by weight, ascending; above: Σ_{i>j} α_i, in this order; high: the highest possible weight.
+    order: the outcomes in increasing order of weight; above: Σ_{i>j} α_i, in this order; high: the highest possible
+    weight.
     """
     total = 0.0
     for i in range(len(order)):

@@ -12,7 +12,7 @@ from fewlabels.simulation.kernels.special import betaln, log_kernel, tails
 if TYPE_CHECKING:
     import numpy as np
 
-_OFTEN = 0.1  # from this chance on, drawing until it happens is the quickest way
+_OFTEN = 0.1  # above this chance, drawing until it happens is the quickest way
 _NEAR_ONE = 0.9
 
 
@@ -55,7 +55,7 @@ def _below_by_tangent(rng: np.random.Generator, a: float, b: float, cut: float, 
 
 @formula
 def _below_by_power(rng: np.random.Generator, a: float, b: float, cut: float) -> float:
-    """Rejection from the density ∝ φ^(a−1), which is the whole of it but for (1−φ)^(b−1)."""
+    """Rejection from the density ∝ φ^(a−1), which lacks only the factor (1−φ)^(b−1)."""
     most = 0.0 if b >= 1.0 else (b - 1.0) * math.log1p(-cut)
     while True:
         phi = cut * math.exp(math.log(1.0 - rng.random()) / a)

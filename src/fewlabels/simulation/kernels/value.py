@@ -29,7 +29,7 @@ def mean_value(run: Run, g: int, gauge: Gauge) -> float:
     total = 0.0
     for c in range(first[g], first[g + 1]):
         if size[c] == 0:
-            continue  # an empty group has no value; nothing ranks or asks it
+            continue  # an empty group has no value; it is neither ranked nor asked about
         s = 0.0
         seen = 0.0
         for j in range(outcomes):
@@ -93,7 +93,8 @@ _ask_contest = by_contest(play_sums, _enter)
 def ask_value_contest(rng: np.random.Generator, run: Run, gauge: Gauge, m: int, until: int) -> None:
     """Thompson sampling for `ask_value`, in time independent of the number of groups (population target).
 
-    For two outcomes, one of which has the weight 0 in each cell and the other none below 0, and prior counts above 0.
+    It needs two outcomes, of which one has the weight 0 in each cell and the other no negative weight, and prior counts
+    above 0.
     """
     weight, centre = gauge.weight, gauge.centre
     by_right = weight[:, 1] == 0.0
@@ -122,6 +123,6 @@ _ask_linear_contest = by_contest(play_prices, _enter_linear)
 def ask_linear_contest(rng: np.random.Generator, run: Run, weight: NDArray[np.float64], m: int, until: int) -> None:
     """Thompson sampling for `ask_value` where all centres are 0, in time independent of the number of groups.
 
-    For any number of outcomes and any weights, shape (cells, outcomes); population target.
+    It takes any number of outcomes and any weights, shape (cells, outcomes), and is for the population target.
     """
     _ask_linear_contest(rng, run, m, until, new_prices(run.first, run.prior + run.counts, weight, m))

@@ -1,7 +1,7 @@
-"""The model of several models' answers, compiled: guesses at who the voices are, fitted to labels.
+"""The compiled model of several models' answers: guesses at which models are voices, fitted to labels.
 
-Everything is the same formula as in `learned/models/voices.py`, item by item; tests compare them. What is agreed
-cancels in all differences, and plays no part.
+All formulas are those of `learned/models/voices.py`, item by item; tests compare the two. Items on which all models
+agree cancel in every difference, so they are left out.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Field(NamedTuple):
     alone: the prior mean and sd of the weight of a voice alone; the last guesses are one for each model, if sd > 0.
     log_prior: of each guess, shape (guesses,).
     before: prior mean and sd of the crowd's parameters, and of a voice's slope, shape (4, 2).
-    wider: how much wider than by Laplace what labels say is.
+    wider: how much wider the likelihood of the labels is made than Laplace's method says.
     """
 
     option: NDArray[np.int16]
@@ -180,7 +180,7 @@ def _climbed(
 
 @formula
 def fit(field: Field, asked: NDArray[np.int64], guess: int, theta: NDArray[np.float64]) -> tuple[NDArray[Any], float]:
-    """Move theta from where it is to the mode of a guess; a factor of the softened precision, and the log evidence."""
+    """Move theta to the mode of a guess; returns a factor of the softened precision, and the log evidence."""
     size = len(theta)
     slope, curve = np.empty(size), np.empty((size, size))
     value = _climbed(field, asked, guess, theta, slope, curve)
@@ -211,7 +211,7 @@ def fit(field: Field, asked: NDArray[np.int64], guess: int, theta: NDArray[np.fl
 def weigh(
     field: Field, asked: NDArray[np.int64], thetas: NDArray[np.float64], lowers: list[NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Fit all guesses, from the modes of the last time in thetas, (guesses, parameters); their weights, (guesses,)."""
+    """Fit all guesses from their last modes in thetas, (guesses, parameters); returns their weights, (guesses,)."""
     count = len(field.log_prior)
     evidence = np.empty(count)
     for k in range(count):

@@ -1,4 +1,4 @@
-// The parts of an item on the page. Texts come as trees of a few elements (see web/rich.py), and are put in as texts:
+// The parts of an item on the page. Texts come as trees of a few elements (see web/rich.py), and are inserted as texts:
 // nothing that a pool says becomes markup.
 
 const TAGS = new Set(
