@@ -343,7 +343,12 @@ def test_annotators_see_objects_as_json_and_ids_if_these_are_content(
 def test_objects_with_bytes_in_them_are_refused_as_content(tmp_path) -> None:
     """A data set's pictures are such objects: as JSON, annotators would read the code of the bytes."""
     pictures = [{"bytes": b"\x89PNG", "path": f"{i}.png"} for i in range(4)]
-    columns = {"id": list("abcd"), "image": pictures, "views": [[one] for one in pictures], "pred": list("xyxy")}
+    columns: dict[str, list[object]] = {
+        "id": list("abcd"),
+        "image": pictures,
+        "views": [[one] for one in pictures],
+        "pred": list("xyxy"),
+    }
     parquet.write_table(pa.table(columns), tmp_path / "p.parquet")
     for column in ("image", "views"):
         options = ["new", str(tmp_path / "audit.db"), str(tmp_path / "p.parquet"), "--content", column]
