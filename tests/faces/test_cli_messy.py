@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -343,7 +344,7 @@ def test_annotators_see_objects_as_json_and_ids_if_these_are_content(
 def test_objects_with_bytes_in_them_are_refused_as_content(tmp_path) -> None:
     """A data set's pictures are such objects: as JSON, annotators would read the code of the bytes."""
     pictures = [{"bytes": b"\x89PNG", "path": f"{i}.png"} for i in range(4)]
-    columns: dict[str, list[object]] = {
+    columns: dict[str, list[Any]] = {
         "id": list("abcd"),
         "image": pictures,
         "views": [[one] for one in pictures],
