@@ -133,7 +133,7 @@ def _add_item(
     slope: NDArray[np.float64],
     curve: NDArray[np.float64],
 ) -> None:
-    """Add what a label says to the slope, and to the lower half of the curvature; `middle` is room for the mean of f."""
+    """Add what a label says to the slope and the lower half of the curvature; `middle` is room for the mean of f."""
     size = len(slope)
     for d in range(size):
         middle[d] = 0.0
