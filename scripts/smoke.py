@@ -110,12 +110,17 @@ def build(folder: Path, dist: Path) -> tuple[Path, Path]:
     run([str(programs / "python"), "-m", "build", "--outdir", str(dist), str(ROOT)], folder)
     (wheel,), (sdist,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
     run([str(programs / "python"), "-m", "twine", "check", "--strict", str(wheel), str(sdist)], folder)
-    inside = zipfile.ZipFile(wheel).namelist()
+    with zipfile.ZipFile(wheel) as packed_wheel:
+        inside = packed_wheel.namelist()
     for part in IN_WHEEL:
         if not any(name.startswith(f"fewlabels/{part}") for name in inside):
             sys.exit(f"{wheel.name} has no {part}.")
     if strange := [name for name in inside if not name.startswith(("fewlabels/", "fewlabels-"))]:
         sys.exit(f"{wheel.name} has files that do not belong there: {strange[:5]}.")
+    with zipfile.ZipFile(wheel) as packed_wheel:
+        (file,) = (name for name in inside if name.endswith(".dist-info/METADATA"))
+        if lost := re.findall(r"\]\((?!https?://|#)[^)]*\)", packed_wheel.read(file).decode()):
+            sys.exit(f"On a package index, these links of the README lead nowhere: {lost[:5]}.")
     with tarfile.open(sdist) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
     for part in ("pyproject.toml", "tests/conftest.py", "docs/tutorial.md", "mkdocs.yml", "Dockerfile", "LICENSE"):
