@@ -44,7 +44,7 @@ def test_a_search_needs_little_memory_beside_the_ids(scans: int, monkeypatch: py
     """A look at every id makes numbers of some ids at a time, and the index is 16 bytes for each."""
     monkeypatch.setattr(index, "_SCANS", scans)
     count = 100_000
-    ids = Index(pa.array(f"item-{i:09}" for i in range(count)))
+    ids = Index(pa.array([f"item-{i:09}" for i in range(count)], pa.string()))
     tracemalloc.start()
     try:
         assert ids.find(["item-000000007", f"item-{count - 1:09}", "item-9"]).tolist() == [7, count - 1, -1]
