@@ -66,6 +66,7 @@ PHRASES = {
     "the state of now": re.compile(r"\b(?:belief|state|that|those) of now\b", re.IGNORECASE),
     "that is right": re.compile(r"\bThat is (?:right|wrong):"),
 }
+ENDS = (".", "?", "!", ":", ";", ")", "`")  # of the first paragraph of a docstring
 FRAGMENT = re.compile(r"(?:Of|That|From|As|The same|Without)\b")
 
 
@@ -92,10 +93,11 @@ def in_code(path: Path, folder: str) -> Iterator[Place]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield from _phrases(folder, f"{name}:{node.lineno}", node.value)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            words = ast.get_docstring(node) or ""
-            if FRAGMENT.match(words):
-                line = node.body[0].lineno
-                yield Place(folder, f"{name}:{line}", "a docstring begins as a fragment", words.splitlines()[0])
+            words = ast.get_docstring(node) or "."
+            first = words.partition("\n\n")[0].rstrip()
+            fault = "begins as a fragment" if FRAGMENT.match(words) else "breaks off in its first sentence"
+            if FRAGMENT.match(words) or not first.endswith(ENDS):
+                yield Place(folder, f"{name}:{node.body[0].lineno}", f"a docstring {fault}", first)
 
 
 def in_markdown(path: Path, folder: str) -> Iterator[Place]:
@@ -192,10 +194,11 @@ def test_plain_english_passes(text: str) -> None:
 def test_fragments_and_long_lines_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
     code, page = tmp_path / "a.py", tmp_path / "a.md"
-    code.write_text('"""Of a thing."""\n\ndef f():\n    """Offer a thing."""\n')
+    broken = '\ndef g():\n    """A thing. It\n\n    breaks off."""\n'
+    code.write_text(f'"""Of a thing."""\n\ndef f():\n    """Offer a thing."""\n{broken}')
     long = "word " * 40
     page.write_text(f"{long}\n| {long} |\n```\n{long}\n```\n")
-    assert [place.where for place in in_code(code, "top")] == ["a.py:1"]
+    assert [place.where for place in in_code(code, "top")] == ["a.py:1", "a.py:7"]
     assert [place.where for place in in_markdown(page, "docs")] == ["a.md:1"]
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 import fewlabels as fl
 from fewlabels.cli.main import cli
@@ -336,6 +339,24 @@ def test_annotators_see_objects_as_json_and_ids_if_these_are_content(
     result, audit = new(tmp_path, "orders.jsonl", lines, "--content", content, *models)
     assert audit is not None, result.stderr
     assert audit.pool.column(audit.pool.content)[0].as_py() == shown
+
+
+def test_objects_with_bytes_in_them_are_refused_as_content(tmp_path) -> None:
+    """A data set's pictures are such objects: as JSON, annotators would read the code of the bytes."""
+    pictures = [{"bytes": b"\x89PNG", "path": f"{i}.png"} for i in range(4)]
+    columns: dict[str, list[Any]] = {
+        "id": list("abcd"),
+        "image": pictures,
+        "views": [[one] for one in pictures],
+        "pred": list("xyxy"),
+    }
+    parquet.write_table(pa.table(columns), tmp_path / "p.parquet")
+    for column in ("image", "views"):
+        options = ["new", str(tmp_path / "audit.db"), str(tmp_path / "p.parquet"), "--content", column]
+        result = CliRunner().invoke(cli, options)
+        assert result.exit_code == 2
+        assert "bytes: binary" in result.stderr
+        assert "a pool keeps only text, numbers and dates" in result.stderr
 
 
 def test_files_of_several_models_show_objects_and_ids(tmp_path) -> None:

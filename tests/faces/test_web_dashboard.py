@@ -81,6 +81,9 @@ def test_a_file_of_answers_is_nobody_at_work() -> None:
     page = work(pace, people, None, (), NOW)
     assert page.here == ()
     assert page.chart == ""  # a block from its left end to its right would show nothing
+    earlier = [(5.0 - i / 10, "ann", "label", f"e{i}") for i in range(15)]
+    files = [(0.5, "ann", "label", f"j{i}") for i in range(9)]
+    assert paced([*earlier, *file, *files]).present(now) == {"ann"}, "somebody at work can hand in files as well"
     both = paced([*file, (2.5, "ann", "label", "x"), (0.4, "ann", "label", "y")])
     assert both.present(now) == {"ann"}
     assert both.per_hour(now) == 48  # two in two and a half minutes

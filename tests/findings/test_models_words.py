@@ -59,7 +59,7 @@ def test_a_model_that_is_probably_worse_is_not_called_as_good() -> None:
     )
     # A choice that is not as sure as the usual goal is not settled: the same report says how many labels it takes.
     assert next_steps(BEST, two, Ahead("about 110 more labels")) == (
-        "Taking v2 now costs 0.3 points on average. To be surer takes about 110 more labels.",
+        "Taking v2 now costs 0.3 points on average. Being surer will probably take about 110 more labels.",
     )
     three = grounds({"group": "a", "chance": 0.7}, {"group": "b", "chance": 0.2}, {"group": "c", "chance": 0.1})
     assert headline(BEST, three).endswith("By these labels, b and c may be as good.")
@@ -76,7 +76,7 @@ def test_half_of_the_probability_is_never_called_probable() -> None:
         "The labels of items on which it and its rivals differ do not show more yet."
     )
     assert next_steps(BEST, half, Ahead("about 320 more labels")) == (
-        "To name the best model takes about 320 more labels.",
+        "Naming the best model will probably take about 320 more labels.",
     )
     equal = grounds({"group": "a", "chance": 0.494, "regret": 0.013}, {"group": "b", "chance": 0.5, "regret": 0.013})
     assert "costs more" not in headline(BEST, equal)
@@ -109,7 +109,7 @@ def test_where_two_answers_are_as_probable_none_is_called_most_probable() -> Non
     assert "% that it is right more often." in found.headline
     nothing = Ahead("more items: every item that could be asked about has a label")
     assert found.task.next_steps(found.grounds, nothing) == (
-        "To settle the comparison probably takes more items: every item that could be asked about has a label.",
+        "Settling the comparison will probably take more items: every item that could be asked about has a label.",
     )
 
 

@@ -174,7 +174,7 @@ def test_where_it_is_enough_nothing_is_foreseen(stop: Stop) -> None:
 def test_next_steps_are_on_every_page_and_name_the_labels_that_are_missing() -> None:
     audit = told(40, task=fl.Compare(fl.Accuracy(), "bag", "boot", rope=0.03))
     report = report_of(audit, foresee=True)
-    assert report.next[0].startswith("To settle the comparison probably takes ")
+    assert report.next[0].startswith("Settling the comparison will probably take ")
     assert "the labels of all 160 items that are left" in report.next[0]
     assert report.next[-1] == only_these()
     assert f"**Next:** {report.next[0]}" in report.markdown()

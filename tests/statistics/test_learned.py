@@ -11,6 +11,7 @@ from scipy.special import expit, logit
 
 import fewlabels as fl
 from fewlabels.learned.items import differing
+from fewlabels.learned.items.believed import in_words
 from fewlabels.learned.items.strips import KINDS
 from fewlabels.outcomes import Outcomes
 from fewlabels.tasks import Rewards
@@ -247,6 +248,9 @@ def test_without_confidence_the_summary_speaks_of_other_groups(metric):
         pool, fl.by_predicted(pool), np.array(list("abba")), np.arange(2), fl.Learned(), metric=metric
     )
     assert "the other groups count" in belief.summary().words
+    words = in_words(belief.summary().numbers | {"labels": 1, "worth": 0.6})
+    assert words.startswith("From 1 label: ")
+    assert "the other groups count as much as about 1 label of its own." in words
     assert "slope" not in belief.summary().numbers
 
 

@@ -274,11 +274,10 @@ def _leave(code: int) -> None:
     """End the process at once, if nothing in it could still have something to do.
 
     Destroying everything that was imported, object by object, takes a tenth of a command's time. Everything due at the
-    end is done
-    first: databases are closed, and the output is written.
+    end is done first: databases are closed, and the output is written.
     """
-    # DuckDB's objects must be released, or its library complains about leaks; with threads, profilers or debuggers, go
-    # on.
+    # DuckDB's objects must be released, or its library complains about leaks. Threads, profilers and debuggers may have
+    # work left.
     if "_duckdb" in sys.modules or threading.active_count() > 1 or sys.getprofile() or sys.gettrace():
         return
     gc.freeze()  # otherwise releasing these objects would start another collection

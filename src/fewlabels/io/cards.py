@@ -61,12 +61,15 @@ def opened_card(content: str | None, row: Mapping[str, Any]) -> dict[str, Any] |
 def with_texts(source: Source, names: Sequence[str]) -> Source:
     """A source in which the named columns are texts that people can read: objects and lists are written as JSON.
 
+    Those with bytes in them, such as pictures, are left as they are.
+
     >>> from fewlabels.io.arrays import from_arrays
     >>> source = from_arrays("made", {"order": [{"sum": 12.5, "paid": True}], "n": [1]}, strict=True)
     >>> with_texts(source, ["order", "n"]).table(["order", "n"]).to_pylist()
     [{'order': '{"sum": 12.5, "paid": true}', 'n': 1}]
     """
-    nested = {name for name in names if name in source.columns and pa.types.is_nested(source.schema.field(name).type)}
+    kinds = {name: source.schema.field(name).type for name in names if name in source.columns}
+    nested = {name for name, kind in kinds.items() if pa.types.is_nested(kind) and not _has_bytes(kind)}
     if not nested:
         return source
 
@@ -77,6 +80,11 @@ def with_texts(source: Source, names: Sequence[str]) -> Source:
 
     fields = [field.with_type(pa.string()) if field.name in nested else field for field in source.schema]
     return replace(source, schema=pa.schema(fields), reader=batches)
+
+
+def _has_bytes(kind: pa.DataType) -> bool:
+    inner = (kind.field(i).type for i in range(kind.num_fields))
+    return "binary" in str(kind) if not kind.num_fields else any(map(_has_bytes, inner))
 
 
 def _as_json(column: pa.Array[Any]) -> pa.Array[Any]:

@@ -76,7 +76,7 @@ class Scores:
         self.most = np.ones(3)
 
     def look(self, belief: Any, rng: np.random.Generator, label: int, *, ends: bool) -> None:
-        """Read the belief after some labels; it is read in full only at a budget."""
+        """Read the belief after some labels: in full at a budget, and where a quick look is nearly sure."""
         task = self.case.task
         right = belief.look.right.sum(axis=1) / len(self.case.true)
         if not ends and (label < 2 or not self._near(right, task)):

@@ -80,8 +80,8 @@ def next_steps(task: Best, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
     if len(grounds.answer.groups) > 1:
         return _next_by_group(task, grounds, ahead)
     if not is_likely(grounds.answer.probability or 0.0):  # the headline says what the best guess costs
-        return (f"To name the best model takes {ahead.labels}.",)
-    return (f"Taking {_short(first)} now {_cost(task, first)}. To be surer takes {ahead.labels}.",)
+        return (f"Naming the best model will probably take {ahead.labels}.",)
+    return (f"Taking {_short(first)} now {_cost(task, first)}. Being surer will probably take {ahead.labels}.",)
 
 
 def _too_early(
@@ -131,7 +131,7 @@ def _next_by_group(task: Best, grounds: Grounds, ahead: Ahead) -> tuple[str, ...
     rows = {row["group"]: row for row in grounds.answer.table.rows()}
     dear = max((rows[name] for name in grounds.answer.groups), key=lambda row: row["regret"])
     least = f"The riskiest of these choices is {_short(dear)}: it {_cost(task, dear)}."
-    return (f"{least} To be surer takes {ahead.labels}.",)
+    return (f"{least} Being surer will probably take {ahead.labels}.",)
 
 
 def _cost(task: Best, row: Mapping[str, Any]) -> str:

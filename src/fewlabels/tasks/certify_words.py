@@ -196,9 +196,9 @@ def _how_sure(task: Certify, sure: float) -> str:
 
 
 def _each_how_sure(task: Certify, failed: Sequence[str], columns: Mapping[str, Sequence[Any]], sure: float) -> str:
-    """How sure it is that each named group misses the line, which is less sure than that any group does. With several
+    """How sure it is that each named group misses the line, which is less sure than that any group does.
 
-    groups, this is the probability of the least certain one.
+    With several groups, this is the probability of the least certain one.
     """
     chances = [1 - p for group, p in zip(columns["group"], columns["reaches"], strict=True) if group in failed]
     if task.guarantee or not chances:

@@ -54,7 +54,7 @@ def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
     """A sentence on whether the comparison is settled enough to act on."""
     if (grounds.answer.probability or 0.0) >= SAFE and all(row.backed for row in grounds.named):
         return ("The comparison is settled enough to act on.",)
-    return (f"To settle the comparison probably takes {ahead.labels}.",)
+    return (f"Settling the comparison will probably take {ahead.labels}.",)
 
 
 def legend(task: Compare) -> str:

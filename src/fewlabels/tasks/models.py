@@ -82,12 +82,12 @@ class ModelsTask(Task):
 
 
 def surest(belief: Belief, asks: NDArray[np.bool_]) -> float:
-    """The largest probability stated after k labels of informative items: (k + 1)/(k + 2), by Laplace's rule. A model
+    """The largest probability stated after k labels of informative items: (k + 1)/(k + 2), by Laplace's rule.
 
-    that never failed in k labels can still fail in the next. Without this, somebody who looks after every label would
-    stop at the first streak: half of all pairs that are equal begin with two wins, one in sixteen with five. 1 once all
-    such items have a label, if the question is about these items only. `asks` are the informative items, shape
-    (items,).
+    A model that never failed in k labels can still fail in the next. Without this, somebody who looks after every label
+    would stop at the first streak: half of all pairs that are equal begin with two wins, one in sixteen with five. It
+    is 1 once all such items have a label, if the question is about these items only. `asks` are the informative items,
+    shape (items,).
     """
     learning = joint(belief).learning
     known = int(asks[learning.asked].sum())

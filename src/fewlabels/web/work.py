@@ -7,6 +7,7 @@ from array import array
 from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import inf
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from fewlabels.labelling.notes import KNOWN, TAKEN_BACK
@@ -49,6 +50,7 @@ class Pace:
         self._of: dict[str, array[float]] = {}
         self._seen: dict[str, float] = {}
         self._at_once: set[tuple[str, float]] = set()  # who gave several answers in one instant: those of a file
+        self._before: dict[str, float] = {}  # when each person last did something before that, other than by a file
 
     def catch_up(self, audit: Assessment) -> None:
         """Read what others have written."""
@@ -78,7 +80,10 @@ class Pace:
             self._all.append((at, -len(gone)))
         own = not (row["note"] or "").startswith(TAKEN_BACK)
         if row["kind"] in ("label", "decide", "skip", "retract") and own:
-            self._seen[who] = max(at, self._seen.get(who, at))
+            last = self._seen.get(who, at)
+            if at > last and (who, last) not in self._at_once:
+                self._before[who] = last
+            self._seen[who] = max(at, last)
 
     def per_hour(self, now: float, who: str | None = None) -> int | None:
         """The answers an hour of the last quarter of an hour, of one person or of all.
@@ -104,7 +109,9 @@ class Pace:
     def present(self, now: float) -> set[str]:
         """Who did something in the last minutes, other than handing in a file of answers."""
         with self._lock:
-            return {who for who, at in self._seen.items() if now - at < _PRESENT and (who, at) not in self._at_once}
+            by_file = {who for who, at in self._seen.items() if (who, at) in self._at_once}
+            times = self._seen | {who: self._before.get(who, -inf) for who in by_file}
+            return {who for who, at in times.items() if now - at < _PRESENT}
 
     def seen(self, who: str) -> float | None:
         """When somebody last did something."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from fewlabels.belief import Belief
 from fewlabels.special import betaincinv
-from fewlabels.wording import percent
+from fewlabels.wording import counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -177,7 +177,7 @@ def strength(mean: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArra
 def in_words(numbers: Mapping[str, float]) -> str:
     """The sentences of a summary."""
     labels, worth = int(numbers["labels"]), numbers["worth"]
-    begin = f"From {labels:,} labels" if labels else "Before the first label, going by other classifiers"
+    begin = f"From {counted(labels, 'label')}" if labels else "Before the first label, going by other classifiers"
     mean, sd = np.array(numbers["accuracy"]), np.array(numbers["accuracy_sd"])
     a, b = strength(mean, sd**2) * mean, strength(mean, sd**2) * (1 - mean)
     within = " and ".join(percent(float(betaincinv(a, b, q))) for q in (0.025, 0.975))
@@ -190,8 +190,9 @@ def in_words(numbers: Mapping[str, float]) -> str:
     elif "confidence" in numbers:
         sentences.append("All its confidences are equal, so they do not tell items apart.")
     sentences.append(f"Beyond that, groups differ by about ± {percent(2 * numbers['difference'])}.")
+    own = counted(max(round(worth), 1), "label")
     source = "its confidences count" if "slope" in numbers else "the other groups count"
-    sentences.append(f"For a group, {source} as much as about {max(round(worth), 1):,} labels of its own.")
+    sentences.append(f"For a group, {source} as much as about {own} of its own.")
     return " ".join(sentences)
 
 
