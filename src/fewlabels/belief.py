@@ -324,11 +324,11 @@ class Strata:
         return np.add.reduceat(weighted[..., self._order, :], self._starts, axis=-2)
 
 
-def _dot(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+def _dot(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
     """The sum of products over outcomes, where NumPy is slow to add up two of them; (..., outcomes) to (...)."""
-    if one.shape[-1] == 2:
-        return one[..., 0] * other[..., 0] + one[..., 1] * other[..., 1]
-    total: NDArray[np.float64] = np.einsum("...o,...o->...", one, other)
+    if left.shape[-1] == 2:
+        return left[..., 0] * right[..., 0] + left[..., 1] * right[..., 1]
+    total: NDArray[np.float64] = np.einsum("...o,...o->...", left, right)
     return total
 
 

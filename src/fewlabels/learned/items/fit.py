@@ -53,11 +53,11 @@ def learn_several(strips: Strips, right: NDArray[np.float64], labels: NDArray[np
     seen = np.flatnonzero(labels)
     mean = Fit(strips, right[:, seen].mean(axis=0), labels[seen], seen).converged()
     block = max(1, _BLOCK // max(mean.shared.size * len(seen), 1))
-    found = []
+    trusts = []
     for start in range(0, len(right), block):
         fit = Fit(strips, right[start : start + block, seen], labels[seen], seen)
-        found += fit.begun(mean).converged().posteriors()
-    return found
+        trusts += fit.begun(mean).converged().posteriors()
+    return trusts
 
 
 class Integrals(NamedTuple):
@@ -255,13 +255,13 @@ class Fit:
 
     def only(self, part: Part) -> Fit:
         """The fit as it stands, of some levels alone."""
-        found = copy(self)
-        found.right, found.labels, found.design = (
+        kept = copy(self)
+        kept.right, kept.labels, kept.design = (
             values[..., part.strips] for values in (self.right, self.labels, self.design)
         )
-        found.levels, found.at, found.total = self.levels[part.levels], part.at, Sums(part.at)
-        found.u = self.u[:, part.levels]
-        return found
+        kept.levels, kept.at, kept.total = self.levels[part.levels], part.at, Sums(part.at)
+        kept.u = self.u[:, part.levels]
+        return kept
 
     def let_loose(self) -> Integrals:
         """What is known about each u if its level is wild; the shared effects stay where they are."""

@@ -255,8 +255,8 @@ def strips(
     least = float(s[order][np.searchsorted(np.cumsum(n[order]), _LEAST * n.sum())])
     kinds = kinds_of(mean, least, columns=columns)
     kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, mean)
-    said = float(np.average(confidence, weights=n))
-    made = Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, said, columns)
+    level = float(np.average(confidence, weights=n))
+    made = Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, level, columns)
     made = _sized(made, factors, n, doubt, expit(middle + x0))
     return _beside(made, evidence, groups, n, doubt, np.full(len(made.kinds), mean))
 
