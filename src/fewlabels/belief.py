@@ -68,7 +68,7 @@ class Belief:
 
     @property
     def each(self) -> NDArray[np.float64]:
-        """α again; where an outcome stands for several, of one of these (`alike.py`), shape (cells, outcomes)."""
+        """α of single outcomes, shape (cells, outcomes): α, unless an outcome stands for several (`alike.py`)."""
         return self.alpha
 
     @property
@@ -100,13 +100,13 @@ class Belief:
         return Belief(plain.prior[cells], plain.counts[cells], plain.size[cells], plain.target)
 
     def single(self, cells: NDArray[np.intp], outcomes: NDArray[np.intp]) -> Belief:
-        """The belief about single shares: an outcome of a cell and all its others, for each of several pairs."""
+        """The belief about single shares: an outcome of a cell and the sum of the rest, for each of several pairs."""
         plain = self.rows(cells)
         prior, counts = (with_rest(part, outcomes) for part in (plain.prior, plain.counts))
         return Belief(prior, counts, plain.size, plain.target)
 
     def awaiting(self, pending: NDArray[np.int64]) -> Belief:
-        """The belief after pending requests, shape (cells,), are answered as expected on average.
+        """The belief if the pending requests, shape (cells,), were answered as expected: counts + pending · α/s.
 
         The means stay and the variances shrink, so that a batch is not asked all in one place.
         """

@@ -51,7 +51,7 @@ NO_CONFIDENCE = np.array(
 _NEWTON, _NEAR = 100, 1e-12
 
 
-def kinds_of(said: float, least: float, *, columns: bool = False) -> NDArray[np.float64]:
+def kinds_of(mean: float, least: float, *, columns: bool = False) -> NDArray[np.float64]:
     """What a classifier may be like if its confidences have this mean and go down to `least`; shape (kinds, 7).
 
     See `KINDS`. `columns` says whether the groups that are compared come from columns of the pool alone.
@@ -62,9 +62,9 @@ def kinds_of(said: float, least: float, *, columns: bool = False) -> NDArray[np.
     array([0.2 , 0.15, 0.5 , 0.14, 0.01])
     """
     kinds = KINDS.copy()
-    kinds[_MODEST, 0] = min(kinds[_MODEST, 0] * ((1 - said) * (1 - least)) ** 2, _MOST_MODEST)
+    kinds[_MODEST, 0] = min(kinds[_MODEST, 0] * ((1 - mean) * (1 - least)) ** 2, _MOST_MODEST)
     kinds[_ORDINARY, 0] = 1 - np.delete(kinds[:, 0], _ORDINARY).sum()
-    beyond = max(float(logit(said)) - SURE, 0.0)
+    beyond = max(float(logit(mean)) - SURE, 0.0)
     kinds[:, 1] -= _UNTRUE[0] * beyond
     kinds[:, 2] = np.hypot(kinds[:, 2], _UNTRUE[1] * beyond)
     if columns:

@@ -45,7 +45,9 @@ _LEAST = 0.01
 
 
 class Factors(NamedTuple):
-    """What items differ by beyond their confidences: each factor has levels, and these have effects.
+    """What items differ by beyond their confidences, such as groups and predicted classes.
+
+    Each factor has levels, and each level has an effect on the log-odds of being right.
 
     Parameters
     ----------
@@ -145,7 +147,11 @@ class Strips:
 
     @cached_property
     def design(self) -> NDArray[np.float64]:
-        """What a, b, g, h, the b of evidence and the crossed v are multiplied by, shape (own + effects, strips)."""
+        """What the shared effects are multiplied by in each strip, shape (own + effects, strips).
+
+        The log-odds of being right are a + b·x + g·between + h·larger + Σ b_e·evidence_e + Σ v of its levels, and the u
+        of its level of the first factor on top.
+        """
         ones = [levels == np.arange(int(levels.max()) + 1)[:, None] for levels in self.crossed]
         first = [np.ones_like(self.x), self.x, self.between, *self.larger, *self.evidence]
         return np.concatenate([first, *ones]).astype(float)
