@@ -6,11 +6,12 @@ The wheel is built from the sdist, so that an sdist with a file missing shows. B
 environments without extras, in which a path from a file to a report and the demo run outside the source tree. With the
 extra `web` the server starts, and its pages are there.
 
-The image is built if a container engine answers: docker, podman or buildah. Buildah needs no daemon, and with
-`BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs` not even rights that a container itself lacks. The demo runs in the image,
-and with buildah also the server, as the user of the image, with the question about its health. If no engine answers,
-that is said, and the instructions of the Dockerfile are followed in a folder: what is copied, run and set, the command
-that it begins with (on the loopback only) and the question about its health. What needs an image is left out and named.
+The image is built if a container engine answers: docker, podman or buildah. The same path is gone in its containers,
+and the server is asked for its pages and its health, at a port of this machine. Buildah needs no daemon, and with
+`BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs` not even rights that a container itself lacks; it runs the demo and the
+server. If no engine answers, that is said, and the instructions of the Dockerfile are followed in a folder: what is
+copied, run and set, the command that it begins with (on the loopback only) and the question about its health. What
+needs an image is left out and named.
 
 It needs a package index, Python with `venv`, and for the image the base image that the Dockerfile names.
 """
@@ -56,6 +57,7 @@ PATH = (  # from a file to a report, as the tutorial goes
     "fewlabels demo",
 )
 IN_WHEEL = ("py.typed", "web/templates/label.html", "web/static/style.css", "data/", "report/", "pytest_plugin.py")
+PORT = "{port}"  # in the command of a server
 LEFT_OUT = ("useradd", "chown")  # what only an image has: users and their files
 
 
@@ -108,12 +110,17 @@ def build(folder: Path, dist: Path) -> tuple[Path, Path]:
     run([str(programs / "python"), "-m", "build", "--outdir", str(dist), str(ROOT)], folder)
     (wheel,), (sdist,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
     run([str(programs / "python"), "-m", "twine", "check", "--strict", str(wheel), str(sdist)], folder)
-    inside = zipfile.ZipFile(wheel).namelist()
+    with zipfile.ZipFile(wheel) as packed_wheel:
+        inside = packed_wheel.namelist()
     for part in IN_WHEEL:
         if not any(name.startswith(f"fewlabels/{part}") for name in inside):
             sys.exit(f"{wheel.name} has no {part}.")
     if strange := [name for name in inside if not name.startswith(("fewlabels/", "fewlabels-"))]:
         sys.exit(f"{wheel.name} has files that do not belong there: {strange[:5]}.")
+    with zipfile.ZipFile(wheel) as packed_wheel:
+        (file,) = (name for name in inside if name.endswith(".dist-info/METADATA"))
+        if lost := re.findall(r"\]\((?!https?://|#)[^)]*\)", packed_wheel.read(file).decode()):
+            sys.exit(f"On a package index, these links of the README lead nowhere: {lost[:5]}.")
     with tarfile.open(sdist) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
     for part in ("pyproject.toml", "tests/conftest.py", "docs/tutorial.md", "mkdocs.yml", "Dockerfile", "LICENSE"):
@@ -136,20 +143,20 @@ def try_package(folder: Path, file: Path) -> None:
     if refused.returncode != 2 or "web" not in refused.stderr or "Traceback" in refused.stderr:
         sys.exit(f"Without the extra web, `fewlabels serve` should say what to install. It said:\n{refused.stderr}")
     fresh(folder / "env", f"{file}[web]")
-    with serving(["fewlabels", "serve", "audit.db"], work, alone(programs)) as address:
+    with serving(["fewlabels", "serve", "audit.db", "--port", PORT], work, alone(programs)) as address:
         look(address)
     print(f"{file.name} works.\n")
 
 
 @contextmanager
 def serving(command: list[str], folder: Path, env: Mapping[str, str]) -> Iterator[str]:
-    """A server, for as long as the block; its address."""
+    """A server that is told its port, for as long as the block; its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    print(f"$ {shlex.join(command)} --port {port}", flush=True)
-    found = shutil.which(command[0], path=env["PATH"]) or sys.exit(f"There is no {command[0]}.")
-    words = [found, *command[1:], "--port", str(port)]
+    words = [word.replace(PORT, str(port)) for word in command]
+    print(f"$ {shlex.join(words)}", flush=True)
+    words[0] = shutil.which(words[0], path=env["PATH"]) or sys.exit(f"There is no {words[0]}.")
     server = subprocess.Popen(words, cwd=folder, env=dict(env), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
     address = f"http://127.0.0.1:{port}"
     try:
@@ -182,7 +189,7 @@ def look(address: str) -> None:
 
 
 def try_container(folder: Path, engine: str) -> None:
-    """Build the image and run the demo in it; without an engine, follow the Dockerfile in a folder."""
+    """Build the image and try it; without an engine, follow the Dockerfile in a folder."""
     folder.mkdir()
     words = shlex.split(engine)
     asked = [*words, "info"] if shutil.which(words[0]) else ["false"]
@@ -194,12 +201,29 @@ def try_container(folder: Path, engine: str) -> None:
         if Path(words[0]).name == "buildah":
             try_with_buildah(text, folder, words)
         else:
-            run([*words, "run", "--rm", "fewlabels", "demo"], folder)
-        print("The image is built, and the demo runs in it.")
+            try_with_engine(text, folder, words)
+        print("The image is built, and the demo and the server run in it.")
         return
     print(f"No container engine answers as {engine!r}, so NO IMAGE IS BUILT. The Dockerfile is followed in a folder:")
     follow(text, folder)
     print("Every instruction was followed but FROM, USER, VOLUME, EXPOSE and users of the image: these need an engine.")
+
+
+def try_with_engine(text: str, folder: Path, engine: list[str]) -> None:
+    """Go from a file to a report in containers of the image, then serve it at a port of this machine."""
+    (folder / "predictions.csv").write_text(PREDICTIONS, encoding="utf-8")
+    folder.chmod(0o777)  # the user of the image is none of this machine
+    inside = [*engine, "run", "--rm", "--volume", f"{folder}:/data"]
+    for command in PATH:
+        run([*inside, "fewlabels", *command.split()[1:]], folder)
+    name = f"fewlabels-smoke-{os.getpid()}"
+    served = [*inside, "--name", name, "--publish", f"127.0.0.1:{PORT}:8000", "fewlabels"]
+    with serving(served, folder, alone(None)) as address:
+        look(address)
+        run([*engine, "exec", name, *told(text)["HEALTHCHECK"]], folder)
+        asked = [*engine, "inspect", "--format", "{{json .Config.Healthcheck}}", name]
+        if "/healthz" not in subprocess.run(asked, capture_output=True, text=True, check=True).stdout:  # noqa: S603
+            sys.exit("The image has no question about its health.")
 
 
 def try_with_buildah(text: str, folder: Path, engine: list[str]) -> None:
@@ -207,16 +231,21 @@ def try_with_buildah(text: str, folder: Path, engine: list[str]) -> None:
     begin = [*engine, "from", "--pull-never", "fewlabels"]
     made = subprocess.run(begin, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
     inside = [*engine, "run", made, "--"]
-    told = {word: rest[rest.index("[") :] for word, rest in instructions(text) if rest.endswith("]")}
-    start, then, health = (json.loads(told[word]) for word in ("ENTRYPOINT", "CMD", "HEALTHCHECK"))
+    start, then, health = (told(text)[word] for word in ("ENTRYPOINT", "CMD", "HEALTHCHECK"))
     try:
         run([*inside, "fewlabels", "demo"], folder)
         command = [one.replace("0.0.0.0", "127.0.0.1") for one in (*start, *then)]  # noqa: S104
-        with serving([*inside, *command], folder, alone(None)) as address:
+        with serving([*inside, *command, "--port", PORT], folder, alone(None)) as address:
             look(address)
             run([*inside, *(one.replace("http://127.0.0.1:8000", address) for one in health)], folder)
     finally:
         run([*engine, "rm", made], folder)
+
+
+def told(text: str) -> dict[str, list[str]]:
+    """The commands of a Dockerfile that an image keeps, by instruction."""
+    kept = [(word, rest[rest.index("[") :]) for word, rest in instructions(text) if rest.endswith("]")]
+    return {word: json.loads(words) for word, words in kept}
 
 
 def instructions(text: str) -> list[tuple[str, str]]:
@@ -253,7 +282,8 @@ def follow(text: str, root: Path) -> None:
     (here / "predictions.csv").write_text(PREDICTIONS, encoding="utf-8")
     run("fewlabels new audit.db predictions.csv", here, programs, variables)
     # The container has a network of its own; this machine's is nobody else's business.
-    with serving([one.replace("0.0.0.0", "127.0.0.1") for one in command], here, env) as address:  # noqa: S104
+    local = [one.replace("0.0.0.0", "127.0.0.1") for one in command]  # noqa: S104
+    with serving([*local, "--port", PORT], here, env) as address:
         look(address)
         run([one.replace("http://127.0.0.1:8000", address) for one in health], here, programs, variables)
 

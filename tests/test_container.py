@@ -40,7 +40,7 @@ def test_everything_that_is_copied_is_there_and_not_left_out() -> None:
 def test_everything_that_the_build_needs_is_copied() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     copied = " ".join(instructions("COPY"))
-    for name in ("pyproject.toml", project["readme"], *project["license-files"], "src"):
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", *project["license-files"], "src"):
         assert name in copied
     extras = re.search(r"\[([\w,]+)\]", " ".join(instructions("RUN")))
     assert extras

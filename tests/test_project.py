@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import fewlabels
+from hatch_build import LINK, for_index
 from scripts.lowest import lowest
 
 ROOT = Path(__file__).parents[1]
@@ -45,3 +46,18 @@ def test_the_workflow_tests_every_python_that_is_named() -> None:
 def test_the_readme_and_continuous_integration_run_the_same_tests() -> None:
     for file in ("README.md", ".ci/run"):
         assert re.search(r"^make test\b", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE), file
+
+
+def test_the_readme_of_a_package_index_has_no_link_into_a_folder() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for picture, _, path in LINK.findall(text):
+        assert (ROOT / path.partition("#")[0]).exists()
+        assert path.endswith(".png") == bool(picture)
+    for source in (None, "https://example.org/fewlabels"):
+        assert not LINK.findall(for_index(text, source, "1.2.3"))
+    shown = for_index("![A page](docs/a.png) [read](docs/b.md#c), [far](https://x.org), [here](#d)", source, "1.2.3")
+    assert shown == (
+        "![A page](https://example.org/fewlabels/raw/v1.2.3/docs/a.png) "
+        "[read](https://example.org/fewlabels/blob/v1.2.3/docs/b.md#c), [far](https://x.org), [here](#d)"
+    )
+    assert for_index("![A page](docs/a.png) [read](docs/b.md)", None, "1.2.3") == "A page read"

@@ -6,7 +6,10 @@ command needs are short in NumPy.
 
 from __future__ import annotations
 
+import importlib
 import math
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,7 +81,21 @@ def student(degrees: int) -> float:
 
 def warm_up() -> None:
     """Import `scipy.special` now, where the first call should not wait for it."""
-    import scipy.special  # noqa: F401
+    _imported()
+
+
+def _imported() -> Any:
+    """`scipy.special`, imported without the compiler of Fortran that NumPy has, which takes half of the time.
+
+    SciPy only copies the name `numpy.f2py` into a list of all of NumPy's names. Meanwhile an empty module has it.
+    """
+    if "scipy.special" in sys.modules or "f2py" in vars(np):
+        return importlib.import_module("scipy.special")
+    np.f2py = ModuleType("numpy.f2py")
+    try:
+        return importlib.import_module("scipy.special")
+    finally:
+        del np.f2py
 
 
 if TYPE_CHECKING:
@@ -107,9 +124,7 @@ else:
 
         def __call__(self, *arguments: Any, **settings: Any) -> Any:
             if self._function is None:
-                from scipy import special
-
-                self._function = getattr(special, self._name)
+                self._function = getattr(_imported(), self._name)
             return self._function(*arguments, **settings)
 
     def __getattr__(name: str) -> _Function:

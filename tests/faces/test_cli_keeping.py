@@ -64,6 +64,9 @@ def test_damage_at_the_terminal(file: Path, tmp_path: Path) -> None:
     assert shown.exit_code == 2
     assert "events 6 to 7 are missing in the log of 'audit'" in shown.stderr
     assert "fewlabels verify" in shown.stderr
+    refused = run("backup", file)
+    assert refused.stderr.startswith(f"fewlabels: {file} is damaged: events 6 to 7 are missing")
+    assert not list(tmp_path.glob("*audit*-20*")), "no unfinished backup stays"
     found = run("verify", file)
     assert found.exit_code == 1
     assert "damaged: 1 event cannot be proven" in found.stdout

@@ -108,6 +108,33 @@ def test_a_set_of_voices_is_fitted_as_a_slow_optimiser_fits_it() -> None:
     assert fit.evidence[0] == pytest.approx(evidence, abs=0.02)
 
 
+def test_a_look_is_that_of_a_plain_loop_in_double_precision() -> None:
+    said, true = made(60, (0.8, 0.7, 0.6, 0.5), 4, seed=8)
+    said[::7, 2] = -1
+    belief = believed(
+        fl.read_pool({"predicted": said, "models": list("abcd"), "classes": list("wxyz")}), true, np.arange(20)
+    )
+    learning, look, expected = belief.learning, belief.look, belief.learning.known[0].astype(float)
+    drawn = draw_parameters(learning.points, 0.5, learning.normals)
+    right = np.zeros((len(learning.normals), 4))
+    for row, item in enumerate(learning.open):
+        chance = np.zeros(look.chance.shape[1])
+        for point, draws, theta in drawn:
+            f = learning.features.of(point.voices[None], point.split, slice(row, row + 1))[0, 0]
+            for draw, parameters in zip(draws, theta, strict=True):
+                odds = f @ parameters + learning.features.barred[row]
+                p = np.exp(odds - logsumexp(odds))
+                shown = int(np.searchsorted(p.cumsum(), learning.panel.noise.uniform[learning.is_open][row, draw]))
+                right[draw] += learning.features.option[row] == shown
+                chance += p / len(right)
+        assert look.chance[row] == pytest.approx(chance, abs=1e-6), item
+        expected += [chance[option] if option >= 0 else 0.0 for option in learning.features.option[row]]
+    # What all models agree on is drawn apart, and the same for all of them.
+    assert look.expected[0] - look.expected[0, 0] == pytest.approx(expected - expected[0], abs=1e-4)
+    known = right + learning.known[0]
+    assert (look.right[:, 0] - look.right[:, 0, :1]).tolist() == (known - known[:, :1]).tolist()
+
+
 def test_with_one_model_it_is_the_learned_prior() -> None:
     rng = np.random.default_rng(3)
     n = 300

@@ -105,4 +105,4 @@ def test_two_models_have_no_items_that_nobody_wants_a_label_of() -> None:
     audit = fl.create(None, "a", pool, task=fl.Best(fl.Accuracy()), target="pool")
     audit.tell(dict.fromkeys(audit.ask(10).ids, "a"))
     belief = joint(audit.belief())
-    assert LevelsBelief.of(belief).mean() == pytest.approx(belief.mean(), abs=1e-12)
+    assert LevelsBelief.of(belief).mean() == pytest.approx(belief.mean(), abs=1e-6)  # in single precision

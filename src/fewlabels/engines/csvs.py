@@ -110,13 +110,22 @@ def _wrong_row(name: str, rows: _csv.Reader, lines: _Lines, start: Start) -> Inp
                     return ragged(columns, len(fields), start.delimiter, at)
             line = rows.line_num + 1
     except csv.Error as error:
-        if "unexpected end" not in str(error):
+        if not is_open_quote(str(error)):
             raise
         return InputError(
             "a quote that opens here is never closed. Correct the row; a quote inside a quoted text is written twice.",
             at=Place(name, (row,), (line,)),
         )
     return None
+
+
+def is_open_quote(words: str) -> bool:
+    """Whether Python's reader says that a file ends within quotes.
+
+    >>> is_open_quote("unexpected end of data")
+    True
+    """
+    return "unexpected end" in words
 
 
 class _Lines:

@@ -167,8 +167,8 @@ class DuckDBTable(RemoteTable):
         if isinstance(error, duckdb.HTTPException | duckdb.ConnectionException | duckdb.OutOfMemoryException):
             return StoreError(f"{self.name}: {sentence_of(error)} Try again.")
         if isinstance(error, duckdb.InvalidInputException):
-            suspects = sorted(self._texts_in, key=lambda name: name not in str(error))
-            if fault := csvs.fault_in(suspects):
+            fault = csvs.fault_in(named_first(self._texts_in, str(error)))
+            if fault is not None:
                 return fault
         return InputError(f"{self.name} cannot be read: {sentence_of(error)}")
 
@@ -182,6 +182,15 @@ def extension_in(words: str) -> str | None:
     """
     match = re.search(r"install\w* the required extension '(\w+)", words)
     return match[1] if match else None
+
+
+def named_first(files: Sequence[str], words: str) -> list[str]:
+    """The files of a table, those that DuckDB names first.
+
+    >>> named_first(["a.csv", "b.csv"], "Invalid Input Error: CSV Error on Line: 3 ... b.csv")
+    ['b.csv', 'a.csv']
+    """
+    return sorted(files, key=lambda name: name not in words)
 
 
 def is_interruption(words: str) -> bool:

@@ -20,10 +20,10 @@ def note(path: Path, settings: Mapping[str, Any], cpu_seconds: float) -> None:
     >>> folder = Path(tempfile.mkdtemp())
     >>> note(folder / "ece.csv", {"name": "ece", "runs": 3, "as_published": False, "seed": 1}, 2.34)
     >>> notes(folder)
-    {'ece.csv': {'name': 'ece', 'runs': 3, 'as_published': False, 'seed': 1, 'cpu_seconds': 2.3}}
+    {'ece.csv': {'name': 'ece', 'runs': 3, 'as_published': False, 'seed': 1, 'cpu_seconds': 2.34}}
     """
     kept = notes(path.parent)
-    kept[path.name] = {**settings, "cpu_seconds": round(cpu_seconds, 1)}
+    kept[path.name] = {**settings, "cpu_seconds": float(f"{cpu_seconds:.3g}")}
     text = json.dumps(dict(sorted(kept.items())), indent=1)
     (path.parent / FILE).write_text(text + "\n", encoding="utf-8")
 

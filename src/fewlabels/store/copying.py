@@ -176,6 +176,7 @@ def _check(store: Store, part: Path) -> None:
     from fewlabels.store.log import Store as Opened
 
     with closing(Opened(part)) as made, made.database.reading() as connection:
+        made.database.shown = store.database.shown  # the damage is there, and this file is gone in a moment
         (state,) = connection.exec_driver_sql("PRAGMA quick_check(1)").one()
         if state != "ok":
             raise store.database.damaged(f"no backup was made ({' '.join(str(state).split())})")

@@ -117,11 +117,11 @@ class ModelsBelief(LearnedBelief):
         features, drawn = learning.features, draw_parameters(learning.points, start, normals)
         mean = np.empty(features.barred.shape)
         expected, right = self._agreed(rng, n)
-        places, changed = np.arange(features.width + 1), self.changing(rng, n)
+        places, changed = np.arange(features.width + 1, dtype=np.int16), self.changing(rng, n)
         for rows in features.pieces(n + right.shape[2]):
             chance = changed(chances(features, drawn, rows), rows)
-            mean[rows] = chance.mean(axis=2)
-            shown = (uniform(rows)[:, None] > chance.cumsum(axis=1)).sum(axis=1)
+            mean[rows] = chance.mean(axis=2, dtype=float)
+            shown = _shown(chance, uniform(rows))
             says, group = features.says(rows).astype(np.float32), features.group[rows]
             for g in np.unique(group).tolist():
                 first, last = np.searchsorted(group, [g, g + 1])  # open items are sorted by group
@@ -131,7 +131,9 @@ class ModelsBelief(LearnedBelief):
                 right[:, g] += is_shown.reshape(-1, n).T @ voices
         return Look(mean, expected, right)
 
-    def changing(self, rng: np.random.Generator, n: int) -> Callable[[NDArray[np.float64], slice], NDArray[np.float64]]:
+    def changing(
+        self, rng: np.random.Generator, n: int
+    ) -> Callable[[NDArray[np.floating], slice], NDArray[np.floating]]:
         """What is done to the chances of some open items, (items, options + none, n), in n draws: nothing here."""
         return lambda chance, rows: chance  # noqa: ARG005  (those of `LevelsBelief` are about these rows)
 
@@ -389,6 +391,15 @@ class OneModelBelief(LearnedBelief):
     def summary(self) -> Summary:
         """A summary of what was learned about where the models agree and differ."""
         return self.joint.summary()
+
+
+def _shown(chance: NDArray[np.floating], uniform: NDArray[np.floating]) -> NDArray[np.int16]:
+    """The option that each draw shows: (items, options + none, draws) and (items, draws) to (items, draws)."""
+    shown, below = np.zeros(uniform.shape, dtype=np.int16), np.zeros(uniform.shape, dtype=chance.dtype)
+    for option in range(chance.shape[1] - 1):  # one after the other takes half the time of all at once
+        below += chance[:, option]
+        shown += uniform > below
+    return shown
 
 
 def _root(covariance: NDArray[np.float64]) -> NDArray[np.float64]:

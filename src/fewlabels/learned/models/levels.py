@@ -49,8 +49,8 @@ class Clearer:
     share: NDArray[np.float64]
 
     def more(
-        self, chance: NDArray[np.float64], by: NDArray[np.float64], rows: slice = slice(None)
-    ) -> NDArray[np.float64]:
+        self, chance: NDArray[np.floating], by: NDArray[np.float64], rows: slice = slice(None)
+    ) -> NDArray[np.floating]:
         """P(each option), (items, options + none, draws), with log-odds of what they say `by` more, shape (draws,)."""
         out = chance.copy()
         out[np.arange(len(out)), self.option[rows]] *= np.exp(self.share[rows][:, None] * by)
@@ -100,13 +100,15 @@ class LevelsBelief(ModelsBelief):
         panel, here = learning.panel, np.isin(learning.asked, belief.anchors)
         features = panel.about(learning.asked[here])
         drawn = draw_parameters(learning.points, 0.5, learning.normals)
-        chance = chances(features, drawn, slice(None)).mean(axis=2)
+        chance = chances(features, drawn, slice(None)).mean(axis=2, dtype=float)
         delta = posterior(_clearer(belief, features, chance), chance, learning.place[here])
         clearer = _clearer(belief, learning.features, belief.look.chance)
         made = (belief.prior, belief.counts, belief.size, belief.target)
         return cls(*made, learning=learning, anchors=belief.anchors, before=belief, clearer=clearer, delta=delta)
 
-    def changing(self, rng: np.random.Generator, n: int) -> Callable[[NDArray[np.float64], slice], NDArray[np.float64]]:
+    def changing(
+        self, rng: np.random.Generator, n: int
+    ) -> Callable[[NDArray[np.floating], slice], NDArray[np.floating]]:
         """The log-odds of what the models that may be the best say are δ more, in each of n draws."""
         by = _GRID[rng.choice(len(_GRID), size=n, p=self.delta)]
         return lambda chance, rows: self.clearer.more(chance, by, rows)

@@ -243,7 +243,7 @@ class Learning:
             return 1.0
         says = heard.says(slice(None))
         apart = says[..., a].astype(float) - says[..., b]
-        chance = chances(heard, draw_parameters(self.points, 0.5, self.normals), slice(None)).mean(axis=2)
+        chance = chances(heard, draw_parameters(self.points, 0.5, self.normals), slice(None)).mean(axis=2, dtype=float)
         score = np.take_along_axis(apart, self.place[:, None], axis=1)[differ, 0]
         off = score - (chance * apart).sum(axis=1)[differ]
         variance = score.var()

@@ -105,8 +105,8 @@ class TruthBelief(LearnedBelief):
         answers = panel.answers.said
         true = np.repeat(self.true[None], n, axis=0)
         if len(learning.open):
-            chance = draw_chances(learning.features, learning.points, rng, n)
-            chance = self.joint.changing(rng, n)(chance, slice(None))
+            plain = draw_chances(learning.features, learning.points, rng, n)
+            chance = self.joint.changing(rng, n)(plain, slice(None))
             option = (rng.random((len(learning.open), 1, n)) > chance.cumsum(axis=1)).sum(axis=1)
             # "None of them" has the last place, and no class.
             true[:, learning.open] = np.take_along_axis(self._named, np.minimum(option, self._named.shape[1] - 1), 1).T

@@ -305,20 +305,24 @@ def most_parameters(points: list[Point]) -> int:
     return max(len(point.mode) for point in points)
 
 
-def chances(features: Features, drawn: list[Drawn], rows: slice) -> NDArray[np.float64]:
-    """P(each option) of some items in each draw, "none of them" last: shape (items, options + none, draws)."""
+def chances(features: Features, drawn: list[Drawn], rows: slice) -> NDArray[np.float32]:
+    """P(each option) of some items in each draw, "none of them" last: shape (items, options + none, draws).
+
+    In single precision, which takes a third of the time, and is far more exact than draws are.
+    """
     n = sum(len(part.rows) for part in drawn)
-    out = np.empty((len(features.option[rows]), features.width + 1, n))
+    out = np.empty((len(features.option[rows]), features.width + 1, n), dtype=np.float32)
     for point, at, theta in drawn:
-        out[:, :, at] = features.of(point.voices[None], point.split, rows)[0] @ theta.T
-    out += features.barred[rows, :, None]
-    out -= out.max(axis=1, keepdims=True, initial=-1e300)
+        own = features.of(point.voices[None], point.split, rows)[0].astype(np.float32)
+        out[:, :, at] = own @ theta.T.astype(np.float32)
+    out += features.barred[rows, :, None].astype(np.float32)
+    out -= out.max(axis=1, keepdims=True, initial=-1e30)
     np.exp(out, out=out)
     out /= out.sum(axis=1, keepdims=True)
     return out
 
 
-def draw_chances(features: Features, points: list[Point], rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+def draw_chances(features: Features, points: list[Point], rng: np.random.Generator, n: int) -> NDArray[np.float32]:
     """n draws of P(each option), with "none of them" in the last place: shape (items, options + none, n)."""
     drawn = draw_parameters(points, rng.random(), rng.standard_normal((n, most_parameters(points))))
     return chances(features, drawn, slice(None))

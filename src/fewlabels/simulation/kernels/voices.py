@@ -88,8 +88,9 @@ def prior_of(field: Field, guess: int) -> tuple[NDArray[np.float64], NDArray[np.
 def _features(field: Field, i: int, first: int, last: int, f: NDArray[np.float64]) -> None:
     """The features of an item's options into f, shape (options + none, parameters)."""
     b, k = field.base.shape[2], last - first
-    f[:, :b] = field.base[i]
-    f[:, b:] = 0.0
+    for j in range(len(f)):
+        for d in range(f.shape[1]):
+            f[j, d] = field.base[i, j, d] if d < b else 0.0
     for v in range(k):
         o = field.option[i, first + v]
         if o >= 0:
@@ -128,12 +129,14 @@ def _add_item(
     f: NDArray[np.float64],
     p: NDArray[np.float64],
     true: int,
+    middle: NDArray[np.float64],
     slope: NDArray[np.float64],
     curve: NDArray[np.float64],
 ) -> None:
-    """Add what a label says to the slope, and to the lower half of the curvature."""
+    """Add what a label says to the slope and the lower half of the curvature; `middle` is room for the mean of f."""
     size = len(slope)
-    middle = np.zeros(size)
+    for d in range(size):
+        middle[d] = 0.0
     for j in range(len(p)):
         if p[j] > 0.0:
             for d in range(size):
@@ -141,7 +144,7 @@ def _add_item(
     for d in range(size):
         slope[d] += f[true, d] - middle[d]
     for j in range(len(p)):
-        for d in range(size):
+        for d in range(size if p[j] > 0.0 else 0):
             pull = p[j] * (f[j, d] - middle[d])
             if pull != 0.0:
                 for e in range(d + 1):
@@ -161,7 +164,7 @@ def _climbed(
     first, last = voices_of(field, guess)
     mean, precision = prior_of(field, guess)
     size, width = len(theta), field.base.shape[1] - 1
-    f, p = np.empty((width + 1, size)), np.empty(width + 1)
+    f, p, middle = np.empty((width + 1, size)), np.empty(width + 1), np.empty(size)
     curve[:] = 0.0
     value = 0.0
     for d in range(size):
@@ -171,7 +174,7 @@ def _climbed(
     for i in asked:
         _features(field, i, first, last, f)
         value += _option_chances(field, i, f, theta, p)
-        _add_item(f, p, field.true[i], slope, curve)
+        _add_item(f, p, field.true[i], middle, slope, curve)
     for d in range(size):
         for e in range(d):
             curve[e, d] = curve[d, e]
