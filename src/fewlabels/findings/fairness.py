@@ -237,10 +237,7 @@ def _rows(
 
 
 def _gap(
-    measure: _Measure,
-    groups: Partition,
-    counted: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
-    level: float,
+    measure: _Measure, groups: Partition, counted: tuple[NDArray[np.int64], NDArray[np.int64]] | None, level: float
 ) -> list[dict[str, Any]]:
     """The gap between the highest and the lowest group, among those with five labels that count; none if under two."""
     values = measure.values()

@@ -144,11 +144,7 @@ def _guessed(source: Source, options: ReadOptions, content: Sequence[str] | None
 
 
 def _one_model(
-    source: Source,
-    options: ReadOptions,
-    guessed: Guess,
-    content: Sequence[str] | None,
-    columns: list[str] | None,
+    source: Source, options: ReadOptions, guessed: Guess, content: Sequence[str] | None, columns: list[str] | None
 ) -> tuple[Pool, list[Understood]]:
     """Read one file with the answers of one model."""
     from fewlabels.io import read_pool
@@ -188,10 +184,7 @@ def _one_model(
 
 
 def _several_sources(
-    sources: Mapping[str, Source],
-    options: ReadOptions,
-    content: Sequence[str] | None,
-    columns: list[str] | None,
+    sources: Mapping[str, Source], options: ReadOptions, content: Sequence[str] | None, columns: list[str] | None
 ) -> tuple[Pool, list[Understood]]:
     """Read a source for each of several models."""
     from fewlabels.io.predictions import check_one_model

@@ -279,11 +279,7 @@ class Fit:
         return self.labels * chance * (1 - chance), self.right - self.labels * chance
 
     def integrated(
-        self,
-        mode: NDArray[np.float64],
-        own: NDArray[np.float64],
-        lean: NDArray[np.float64],
-        hold: NDArray[np.float64],
+        self, mode: NDArray[np.float64], own: NDArray[np.float64], lean: NDArray[np.float64], hold: NDArray[np.float64]
     ) -> Integrals:
         """Each u integrated out by a Gauss-Hermite sum around its mode; `hold` is the precision of its prior."""
         sd, nodes = 1 / np.sqrt(own), _NODES[:, None, None]

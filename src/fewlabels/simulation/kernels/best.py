@@ -103,11 +103,7 @@ def unbeaten(field: Field, free: NDArray[np.bool_], lead: int) -> float:
 
 @kernel
 def best_run(
-    rng: np.random.Generator,
-    judge: np.random.Generator,
-    field: Field,
-    power: float,
-    budgets: NDArray[np.int64],
+    rng: np.random.Generator, judge: np.random.Generator, field: Field, power: float, budgets: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """One run: the items in the order of asking, the model that leads at each budget, and when it was first sure.
 
