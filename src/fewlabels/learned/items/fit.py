@@ -228,7 +228,7 @@ class Fit:
         return rest @ self.design.T - self.inverse * (self.shared - self.mean)
 
     def newton(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The Newton step of the shared effects and of u: u is eliminated first, and follows from the shared effects."""
+        """The Newton step of the shared effects and of u. With u eliminated, it follows from that of the others."""
         rest = self.right - self.labels * self.chance
         own, lean, schur = self.curvature()
         slope_u = self.total(rest) - self.u / self.tau[:, None] ** 2
