@@ -50,14 +50,7 @@ _SCREEN = 20
 @level_option
 @json_option
 def answer(
-    address: str,
-    name: str | None,
-    *,
-    top: int | None,
-    model: str | None,
-    level: float,
-    as_json: bool,
-    **other: Any,
+    address: str, name: str | None, *, top: int | None, model: str | None, level: float, as_json: bool, **other: Any
 ) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import emit_json, open_assessment, progress, quoted, say, shown

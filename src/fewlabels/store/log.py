@@ -274,11 +274,7 @@ class Store(Reading):
         return copying.backup(self, to, progress)
 
     def copy(
-        self,
-        to: str | os.PathLike[str],
-        *,
-        rescue: bool = False,
-        progress: Callable[[int, int], None] | None = None,
+        self, to: str | os.PathLike[str], *, rescue: bool = False, progress: Callable[[int, int], None] | None = None
     ) -> Copied:
         """Copy everything into another database, SQLite or PostgreSQL, which must be new or empty.
 

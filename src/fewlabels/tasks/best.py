@@ -160,11 +160,7 @@ def _certainty(
 
 
 def _numbers(
-    values: NDArray[np.float64],
-    means: NDArray[np.float64],
-    h: int,
-    lead: int,
-    level: float,
+    values: NDArray[np.float64], means: NDArray[np.float64], h: int, lead: int, level: float
 ) -> dict[str, Any]:
     """The numbers of one model in one group; draws of shape (draws, models)."""
     low, high = holding(means[h], *interval(values[:, h], level))

@@ -91,8 +91,8 @@ class CompareModels(ModelsTask):
     def asks(self, cells: Cells) -> NDArray[np.bool_]:
         """The items to which the two models give different answers, shape (items,)."""
         a, b = self._pair(rows_of(cells))
-        said = rows_of(cells).said
-        return np.asarray(said[:, a] != said[:, b])
+        answers = rows_of(cells).said
+        return np.asarray(answers[:, a] != answers[:, b])
 
     def askable(self, cells: Cells) -> NDArray[np.bool_]:
         """The rows of the two models, shape (rows,)."""
@@ -215,8 +215,8 @@ class CompareModels(ModelsTask):
             sure = "is" if chance >= LIKELY else "may be"
             known = f"(rope ±{rope}), with probability {probability(chance)}"
             return f"{self.a} {sure} right {kinds[int(mu[0].argmax())]} {self.b} {known}."
-        said = [f"{kinds[int(m.argmax())]} {self.b}" for m in mu[1:]]
-        each = "; ".join(f"{name}: {words}" for name, words in zip(names[1:], said, strict=True))
+        claims = [f"{kinds[int(m.argmax())]} {self.b}" for m in mu[1:]]
+        each = "; ".join(f"{name}: {words}" for name, words in zip(names[1:], claims, strict=True))
         return (
             f"{self.a} is right in {each} (rope ±{rope}). All of this is right with probability {probability(chance)}."
         )

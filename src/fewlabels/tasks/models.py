@@ -55,8 +55,8 @@ class ModelsTask(Task):
 
     def asks(self, cells: Cells) -> NDArray[np.bool_]:
         """The items on which models differ, shape (items,): others do not show which is better."""
-        said = rows_of(cells).said
-        return np.asarray((said != said[:, :1]).any(axis=1))
+        answers = rows_of(cells).said
+        return np.asarray((answers != answers[:, :1]).any(axis=1))
 
     def drawn(
         self, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int
@@ -109,13 +109,13 @@ def check_contest(task: Task, cells: Cells) -> None:
     """Refuse a question about models that never differ: no label could answer it."""
     if not isinstance(task, ModelsTask) or task.asks(cells).any():
         return
-    said = rows_of(cells).said
-    if (said == said[:, :1]).all():
-        found = "all models give the same answer to every item, so none is better than another"
+    answers = rows_of(cells).said
+    if (answers == answers[:, :1]).all():
+        fault = "all models give the same answer to every item, so none is better than another"
     else:
-        found = "the two models give the same answer to every item, so neither is better than the other"
+        fault = "the two models give the same answer to every item, so neither is better than the other"
     raise InputError(
-        f"{found}. Compare other models, or ask how good one of them is, with ",
+        f"{fault}. Compare other models, or ask how good one of them is, with ",
         Argument("model"),
         ".",
     )

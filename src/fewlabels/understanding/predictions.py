@@ -145,11 +145,7 @@ def _guessed(source: Source, options: ReadOptions, content: Sequence[str] | None
 
 
 def _one_model(
-    source: Source,
-    options: ReadOptions,
-    guessed: Guess,
-    content: Sequence[str] | None,
-    columns: list[str] | None,
+    source: Source, options: ReadOptions, guessed: Guess, content: Sequence[str] | None, columns: list[str] | None
 ) -> tuple[Pool, list[Understood]]:
     """Read one file with the answers of one model."""
     from fewlabels.io import read_pool
@@ -189,10 +185,7 @@ def _one_model(
 
 
 def _several_sources(
-    sources: Mapping[str, Source],
-    options: ReadOptions,
-    content: Sequence[str] | None,
-    columns: list[str] | None,
+    sources: Mapping[str, Source], options: ReadOptions, content: Sequence[str] | None, columns: list[str] | None
 ) -> tuple[Pool, list[Understood]]:
     """Read a source for each of several models."""
     from fewlabels.io.predictions import check_one_model
@@ -257,7 +250,7 @@ def group_columns(options: ReadOptions, source: Source) -> list[str]:
             near = difflib.get_close_matches(name, source.columns, 1)
             hint = f"Did you mean {near[0]!r}? " if near else ""
             if len(crossed := re.split(r"\s+[x×*&]\s+(?:column:)?", name)) > 1:
-                hint = f"To cross columns: --groups {','.join(f'column:{one}' for one in crossed)}. "
+                hint = f"To cross columns: --groups {','.join(f'column:{name}' for name in crossed)}. "
             raise InputError(
                 f"--groups column:{name}: {source.name} has no column {name!r}. {hint}"
                 f"The columns are {some_of(source.columns)}."

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.learned.items.strips import is_open
+from fewlabels.learned.items.kinds import is_open
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -246,8 +246,8 @@ class ModelsBelief(LearnedBelief):
         learning = self.learning
         answers = learning.panel.answers
         hit = answers.option[learning.asked] == learning.place[:, None]
-        said = np.take_along_axis(answers.said[learning.asked], hit.argmax(axis=1)[:, None], axis=1)[:, 0]
-        return np.where(hit.any(axis=1), said, -2)
+        answer = np.take_along_axis(answers.said[learning.asked], hit.argmax(axis=1)[:, None], axis=1)[:, 0]
+        return np.where(hit.any(axis=1), answer, -2)
 
     @property
     def _known_agreed(self) -> NDArray[np.float64]:
@@ -264,7 +264,7 @@ class ModelsBelief(LearnedBelief):
         on those items that decide between these two.
         """
         records = self._records(self.look.expected.argmax(axis=1).tolist())
-        ahead = [one.is_ahead() if self.target == "population" else one.stays_ahead() for one in records]
+        ahead = [record.is_ahead() if self.target == "population" else record.stays_ahead() for record in records]
         return np.array([each.min() for each in ahead])
 
     def margins(self, a: int, b: int) -> list[Margin]:
@@ -292,8 +292,8 @@ class ModelsBelief(LearnedBelief):
         lead = int(expected.argmax())
         chance = self.chances(group)
         order = [r for r in np.argsort(-chance, kind="stable")[: _RIVALS + 1].tolist() if r != lead]
-        found = [r for r in order if chance[r] > _UNLIKELY] or [int(np.argsort(-expected, kind="stable")[1])]
-        apart = {r: max(float((right[:, lead] - right[:, r]).var()), _LEAST_VARIANCE) for r in found[:_RIVALS]}
+        likely = [r for r in order if chance[r] > _UNLIKELY] or [int(np.argsort(-expected, kind="stable")[1])]
+        apart = {r: max(float((right[:, lead] - right[:, r]).var()), _LEAST_VARIANCE) for r in likely[:_RIVALS]}
         return lead, [Rival(r, max(float(chance[r]), _UNLIKELY), variance) for r, variance in apart.items()]
 
     def contest(self, group: int) -> NDArray[np.float64]:
