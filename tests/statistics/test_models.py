@@ -461,3 +461,12 @@ def test_a_crowd_never_speaks_against_what_it_says_and_the_voices_move_with_it()
     spread = np.sqrt(np.diag(covariance) - covariance[:, 0] ** 2 / covariance[0, 0])
     off = np.abs(drawn[bound].mean(axis=0) - given)[1:]
     assert (off < 4.5 * spread[1:] / np.sqrt(bound.sum())).all()
+
+
+def test_a_difference_known_for_the_pool_varies_in_the_population_as_a_sample_does() -> None:
+    said, true = made(400, (0.8, 0.75), 3, seed=6)
+    contested = np.flatnonzero(said[:, 0] != said[:, 1])
+    score = (said[:, 0] == true).astype(float) - (said[:, 1] == true)
+    gap, sd = believed(pool_of(said, 3), true, contested, "population").apart(0, 0, 1)
+    assert gap == pytest.approx(np.full(len(gap), score.mean()), abs=1e-9)
+    assert sd == pytest.approx(score.std() / np.sqrt(401), rel=1e-6)
