@@ -127,12 +127,12 @@ def tuned() -> list[tuple[Any, int]]:
 
     kind = type("Tuned", (MLPClassifier,), {"fit": fit})
 
-    def one(seed: int) -> Any:
-        network: Any = kind((30,), max_iter=200, random_state=0)
-        network.more = 1500 + np.random.default_rng(seed).permutation(1000)[: 100 + 70 * seed]
-        return network
+    def network(seed: int) -> Any:
+        twice: Any = kind((30,), max_iter=200, random_state=0)
+        twice.more = 1500 + np.random.default_rng(seed).permutation(1000)[: 100 + 70 * seed]
+        return twice
 
-    return [(one(seed), 2500) for seed in range(12)]
+    return [(network(seed), 2500) for seed in range(12)]
 
 
 def standout() -> list[tuple[Any, int]]:

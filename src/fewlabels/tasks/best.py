@@ -190,7 +190,7 @@ def _reach(belief: ModelsBelief, lead: NDArray[np.int64]) -> float | None:
     clear = np.ones(len(belief.look.right), dtype=np.bool_)
     for g, first in enumerate(lead.tolist()):
         _, rivals = belief.rivals(g)
-        rival = max(rivals, key=lambda one: one.chance).model
+        rival = max(rivals, key=lambda each: each.chance).model
         gap, sd = belief.apart(g, first, rival)
         clear &= is_clear(np.abs(gap), sd)
     return float(clear.mean())
