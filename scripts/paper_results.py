@@ -39,11 +39,10 @@ and whether the method is among the best (Wilcoxon, 0.05). `fewlabels paper` wri
 """
 
 TAIL = """
-`fewlabels paper all` makes all files of one kind, and the figures. The figures here are older than the present code:
-their curves are means of 50 runs (ImageNet: 10), and the bars of `ece-error` of 100. Since then figures make the runs
-that `--runs` says (a tenth of them on ImageNet, unless `--all-runs` is given) and show standard errors, which takes
-about twenty times as long. CPU seconds are those of all processors together, on a machine that was busy with other
-work; two processors that have nothing else to do need half of them.
+`fewlabels paper all` makes all files of one kind, and the figures. Curves are means of 200 runs (ImageNet: 20, a tenth,
+unless `--all-runs` is given), with standard errors; the bars of `ece-error` are of 200. A thousand runs would take
+about five times as long. CPU seconds are those of all processors together, on a machine that was busy with other work;
+two processors that have nothing else to do need half of them.
 """
 
 

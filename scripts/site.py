@@ -25,7 +25,7 @@ from fewlabels.plots.drawing.markup import NARROW, standalone
 from scripts import notebooks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 ROOT = Path(__file__).parents[1]
 OTHERS = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")  # pages beside docs/
@@ -76,8 +76,9 @@ def prepare(folder: Path) -> None:
     shutil.copy(ROOT / "docs" / "site.css", folder)
     pages = {path.name: path for path in sorted((ROOT / "docs").glob("*.md"))}
     pages |= {name: ROOT / name for name in OTHERS} | {"index.md": ROOT / "README.md"}
+    titles = {name: path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ") for name, path in pages.items()}
     for name, path in pages.items():
-        (folder / name).write_text(page(path.read_text(encoding="utf-8"), path.parent, set(pages)), encoding="utf-8")
+        (folder / name).write_text(page(path.read_text(encoding="utf-8"), path.parent, titles), encoding="utf-8")
     (folder / "index.md").write_text(landing((folder / "index.md").read_text(encoding="utf-8")), encoding="utf-8")
     made(EXAMPLES["the worst two"]).report(folder / "example-report.html")
     code = (ROOT / "examples" / "mini.py").read_text(encoding="utf-8")
@@ -91,8 +92,11 @@ def prepare(folder: Path) -> None:
     api(folder / "api")
 
 
-def page(text: str, folder: Path, pages: set[str]) -> str:
-    """A page as MkDocs wants it: fences with one word, lists after an empty line, and links within the site."""
+def page(text: str, folder: Path, pages: Mapping[str, str]) -> str:
+    """A page as MkDocs wants it: fences with one word, lists after an empty line, and links within the site.
+
+    `pages` has the title of each page of the site.
+    """
     blocks = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
     for place, block in enumerate(blocks):
         if place % 2:
@@ -122,8 +126,11 @@ def _fence(found: re.Match[str]) -> str:
     return f'{fence}{language} title="{word}"' if "." in word else f"{fence}{language}"
 
 
-def _link(found: re.Match[str], folder: Path, pages: set[str]) -> str:
-    """A link within the site; one to a file that is not in it becomes plain text, since the project has no address."""
+def _link(found: re.Match[str], folder: Path, pages: Mapping[str, str]) -> str:
+    """A link within the site; one to a file that is not in it becomes plain text, since the project has no address.
+
+    A link that only names its file gets the title of the page.
+    """
     picture, words, target = found.groups()
     if re.match(r"[a-z]+:|#", target):
         return found[0]
@@ -132,6 +139,8 @@ def _link(found: re.Match[str], folder: Path, pages: set[str]) -> str:
     inside = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else file
     name = {"README.md": "index.md", "examples/mini.py": "mini.md"}.get(inside, inside.removeprefix("docs/"))
     name = re.sub(r"^(notebooks/.*)\.ipynb$", r"\1.md", name)
+    if words in {name, inside} and name in pages:
+        words = pages[name]
     if name in pages or name == "mini.md" or name.startswith(("pictures/", "notebooks/")):
         return f"{picture}[{words}]({name}{mark}{anchor})"
     return words if words.strip("`") == inside else f"{words} (`{inside}`)"

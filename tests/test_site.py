@@ -22,12 +22,12 @@ ROOT = Path(__file__).parents[1]
 def test_pages_are_made_ready() -> None:
     text = (
         "See [the rules](SECURITY.md), [a page](docs/web.md#people), [code](src/fewlabels/pool.py), [it](#here),\n"
-        "[a notebook](docs/notebooks/quick-start.ipynb).\n"
+        "[a notebook](docs/notebooks/quick-start.ipynb), [docs/web.md](docs/web.md#people).\n"
         "Words:\n- one\n- two\n\n```csv answers.csv\na,[b](c)\n```\n\n```python no-run\nx\n```\n"
     )
-    assert site.page(text, ROOT, {"SECURITY.md", "web.md"}) == (
+    assert site.page(text, ROOT, {"SECURITY.md": "Security", "web.md": "In the browser"}) == (
         "See [the rules](SECURITY.md), [a page](web.md#people), code (`src/fewlabels/pool.py`), [it](#here),\n"
-        "[a notebook](notebooks/quick-start.md).\n"
+        "[a notebook](notebooks/quick-start.md), [In the browser](web.md#people).\n"
         'Words:\n\n- one\n- two\n\n```csv title="answers.csv"\na,[b](c)\n```\n\n```python\nx\n```\n'
     )
 

@@ -122,8 +122,9 @@ def ends_of(column: pa.Array[Any]) -> NDArray[np.uint64]:
     if not len(column) or ends is None or letters is None:
         return np.zeros(len(column), dtype=np.uint64)
     at = _raw(ends, np.int32)[column.offset : column.offset + len(column) + 1].astype(np.int64)
-    before = bytes(2 * _WORD)
-    joined = np.frombuffer(before + letters.to_pybytes(), np.uint8)
+    before, own = bytes(2 * _WORD), memoryview(cast("Any", letters))[at[0] : at[-1]]  # of a slice the others are left
+    at -= at[0]
+    joined = np.frombuffer(b"".join((before, own)), np.uint8)
     words = np.ndarray(len(joined) - _WORD + 1, "<u8", joined, strides=(1,))  # the eight bytes from each byte on
     last, length = at[1:] + _WORD, np.diff(at)
     return _cut(words[last], length) * _ODD + _cut(words[last - _WORD], length - _WORD)

@@ -256,7 +256,7 @@ def estimate(
     and so are they where the value is 0/0 in most draws, as the recall of a class that does not occur.
 
     Where the value is not linear in θ there is a column `median` as well. For calibration error it is the better guess:
-    each |θ − s| that is not settled adds to the mean, and less to the median (docs/learned-prior.md has the numbers).
+    each |θ − s| that is not settled adds to the mean, and less to the median (see docs/learned-prior-measured.md).
     """
     check_level(level)
     labelled = np.rint(cells.total(belief.counts.sum(axis=-1))).astype(int)

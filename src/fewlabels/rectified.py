@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fewlabels.belief import Belief, Strata, Target
 
 # How far the belief may be off for all items after steered asking, as a change of every item's log-odds: its standard
-# deviation, and how probable that is beforehand. Measured: docs/learned-prior.md has the table.
+# deviation, and how probable that is beforehand. Measured: docs/learned-prior-measured.md has the table.
 _OFF = np.array([0.1, 0.35])
 _OFF_PRIOR = np.array([0.9, 0.1])
 # From which distance on, in log-odds, labels contradict confidences; how much further off the belief may be then; and

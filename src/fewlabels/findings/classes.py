@@ -175,10 +175,11 @@ def _worst(table: Table, values: dict[str, NDArray[np.float64]]) -> list[str]:
         noun, group = name.replace("f1", "F1"), shortened(table["class"][worst], 60)
         sure = float(chance[worst])
         among = "" if known.all() else f" Only the {int(known.sum())} classes with at least five labels are compared."
-        if sure < 0.5:
+        if sure < 0.5 or not _is_seen(table, name, worst):
+            but = "" if _is_seen(table, name, worst) else ", but no label shows such a mistake"
             sentences.append(
                 f"It is too early to say which class has the lowest {noun}. The most likely is {group}, with a "
-                f"probability of {probability(sure)}.{among}"
+                f"probability of {probability(sure)}{but}.{among}"
             )
             continue
         value = Style(share=True).spread(*(table[f"{name}{end}"][worst] for end in ("", "_low", "_high")))
@@ -187,6 +188,12 @@ def _worst(table: Table, values: dict[str, NDArray[np.float64]]) -> list[str]:
             f"{_WORDS[name]} (probability {probability(sure)}).{among}"
         )
     return sentences
+
+
+def _is_seen(table: Table, name: str, at: int) -> bool:
+    """Whether a label shows a mistake of the kind that makes a ratio low."""
+    wrong, missed = (table[n][at] - table[k][at] for k, n in (("right", "labelled"), ("found", "true_labelled")))
+    return {"precision": wrong, "recall": missed, "f1": wrong + missed}[name] > 0
 
 
 def readable_classes(table: Table) -> Table:

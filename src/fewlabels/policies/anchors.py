@@ -54,8 +54,8 @@ def default_anchor(task: Task, prior: Prior, policy: Policy, cells: Cells) -> fl
 
     `cells` are those in which items are asked for. Where groups are looked for or certified, a tenth of the steps.
     Where every group is to be estimated, a fifth, or four fifths if there are more than thirty groups: then each has
-    few labels, and learns most from those of all the others (docs/learned-prior.md). None where a policy does not
-    steer, where only some of the groups can be asked in, and under priors that let no group learn from the others:
+    few labels, and learns most from those of all the others (docs/learned-prior-measured.md). None where a policy does
+    not steer, where only some of the groups can be asked in, and under priors that let no group learn from the others:
     these use anchors for nothing.
 
     >>> import fewlabels as fl

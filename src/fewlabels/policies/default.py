@@ -19,8 +19,8 @@ def default_policy(task: Task, prior: Prior) -> Policy:
     """The default: `Boundary()` to find groups by one share, such as accuracy, with a learned prior; else `Thompson()`.
 
     In this case Boundary needed fewer labels than Thompson on five of six pools, and as many on one
-    (docs/learned-prior.md): Thompson keeps asking in groups that are certainly among the worst. Without a learned
-    prior, asking at the boundary settles on early mistakes. For other metrics it was not measured.
+    (docs/learned-prior-measured.md): Thompson keeps asking in groups that are certainly among the worst. Without a
+    learned prior, asking at the boundary settles on early mistakes. For other metrics it was not measured.
 
     A task may say which policy it wants: `Certify` is done with the fewest labels by `Greedy()` (docs/gate.md).
 

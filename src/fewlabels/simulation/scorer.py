@@ -105,7 +105,7 @@ class EstimateScorer(Scorer):
     Shares are in percent and costs in their own unit. For a confusion matrix the squares are summed over its true
     classes, and the RMSE is relative to that of the informed prior before any label (the paper's θ_0). ECE^ = Σ_b p_b
     |θ^_b − s_b|, its error |ECE^ − ECE| / ECE in percent. If cells learn from each other, ECE^ is the posterior's
-    median instead, which is a better guess there (docs/learned-prior.md).
+    median instead, which is a better guess there (docs/learned-prior-measured.md).
 
     If each group has one number, there are also the error of the average over the pool, |Σ_g p_g (θ^_g − θ_g)|, and how
     often 95% intervals contain the true value, in percent: coverage is the share of groups, overall-coverage that of

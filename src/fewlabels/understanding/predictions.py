@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -248,6 +249,8 @@ def group_columns(options: ReadOptions, source: Source) -> list[str]:
         if name not in source.columns:
             near = difflib.get_close_matches(name, source.columns, 1)
             hint = f"Did you mean {near[0]!r}? " if near else ""
+            if len(crossed := re.split(r"\s+[x×*&]\s+(?:column:)?", name)) > 1:
+                hint = f"To cross columns: --groups {','.join(f'column:{one}' for one in crossed)}. "
             raise InputError(
                 f"--groups column:{name}: {source.name} has no column {name!r}. {hint}"
                 f"The columns are {some_of(source.columns)}."

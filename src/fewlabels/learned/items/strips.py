@@ -42,6 +42,7 @@ _AS_ALL = 10.0
 _EQUAL = 1e-12
 # The least confidence of a classifier is the one that this share of its items are below.
 _LEAST = 0.01
+_ALL = slice(None)
 
 
 class Factors(NamedTuple):
@@ -70,7 +71,7 @@ class Factors(NamedTuple):
     verdicts: bool = False
     classes: bool = False
 
-    def of(self, kept: NDArray[np.bool_]) -> Factors:
+    def of(self, kept: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Factors:
         """The factors of some items."""
         return self._replace(levels=[levels[kept] for levels in self.levels])
 
@@ -207,29 +208,32 @@ def strips(
         made = Strips(strip, *_at(levels, first), nothing, between, size, kinds, scale, columns=columns)
         made = _sized(made, factors, n, n)
         return _beside(made, evidence, groups, n, n, expit(NO_CONFIDENCE[:, 1]))
-    s = np.clip(confidence, _EDGE, 1 - _EDGE)
+    every = np.clip(confidence, _EDGE, 1 - _EDGE)
+    # Rows that stand for no item are like rows that do, and only need their strip.
+    rows = slice(None) if count is None else np.flatnonzero(count)
+    s, n, own = every[rows], n[rows], groups[rows]
     x, doubt = logit(s), s * (1 - s) * n
     x0 = doubt @ x / doubt.sum()
     x -= x0
     # Half by number and half by doubt: where nearly all items are sure, the few others must not share one strip.
-    rows = np.flatnonzero(n)
-    order = rows[np.argsort(x[rows])]
+    order = np.argsort(s)
     mass = np.cumsum(0.5 * n[order] / n.sum() + 0.5 * doubt[order] / doubt.sum())
-    edges = x[order][np.searchsorted(mass, np.arange(1, _STRIPS) / _STRIPS)]
+    edges = s[order][np.searchsorted(mass, np.arange(1, _STRIPS) / _STRIPS)]
     # They are in order already. And with `np.unique` NumPy imports its masked arrays, a tenth of a command.
     edges = edges[np.diff(edges, prepend=-np.inf) > 0]
-    strip, first = _pieces([*levels, np.searchsorted(edges, x, side="right"), *alike])
-    size = np.bincount(strip, n).astype(np.int64)
-    middle = np.bincount(strip, x * n) / size
-    between = surer(np.clip(logit(s), -SURE, SURE), x, groups, doubt, n)[groups[first]]
+    strip, first = _pieces([*levels, np.searchsorted(edges, every, side="right"), *alike])
+    size = np.bincount(strip[rows], n).astype(np.int64)
+    middle = np.bincount(strip[rows], x * n) / size
+    between = surer(np.clip(logit(s), -SURE, SURE), x, own, doubt, n)[groups[first]]
     mean = float(np.average(s, weights=n))
     least = float(s[order][np.searchsorted(np.cumsum(n[order]), _LEAST * n.sum())])
     kinds = kinds_of(mean, least, columns=columns)
     kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, mean)
-    level = float(np.average(confidence, weights=n))
+    level = float(np.average(confidence[rows], weights=n))
     made = Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, level, columns)
-    made = _sized(made, factors, n, doubt, expit(middle + x0))
-    return _beside(made, evidence, groups, n, doubt, np.full(len(made.kinds), mean))
+    made = _sized(made, factors.of(rows), n, doubt, expit(middle + x0), rows)
+    evidence = None if evidence is None else evidence[rows]
+    return _beside(made, evidence, own, n, doubt, np.full(len(made.kinds), mean), rows)
 
 
 def oftener(groups: NDArray[np.int64], verdict: NDArray[np.int64], n: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -254,17 +258,18 @@ def _sized(
     n: NDArray[np.float64],
     doubt: NDArray[np.float64],
     s: NDArray[np.float64] | None = None,
+    rows: slice | NDArray[np.intp] = _ALL,
 ) -> Strips:
     """Strips with the sizes of their groups, and the prior of h; as they are if all sizes are equal, or for bins.
 
-    `s` is the confidence of each strip, shape (strips,); None without confidences.
+    `s` is the confidence of each strip, shape (strips,); None without confidences. The factors are those of `rows`.
     """
     group = factors.levels[0]
     size, sd = larger(group, doubt, n, columns=factors.columns)
     if np.ptp(size) < _EQUAL or any(factors.bins[:1]):
         return made
     of = np.empty(len(made.x), dtype=np.int64)
-    of[made.strip] = group
+    of[made.strip[rows]] = group
     sds = sd * np.where(is_open(made.kinds), IF_OPEN, 1.0)
     kinds = np.column_stack([made.kinds, 0 * sds, sds])
     if factors.classes and s is not None:
@@ -279,13 +284,17 @@ def _beside(
     n: NDArray[np.float64],
     doubt: NDArray[np.float64],
     goal: NDArray[np.float64],
+    rows: slice | NDArray[np.intp] = _ALL,
 ) -> Strips:
-    """Strips with the evidence of their items and groups; `goal` is the share right expected of each kind, (kinds,)."""
+    """Strips with the evidence of their items and groups; `goal` is the share right expected of each kind, (kinds,).
+
+    Evidence, groups, n and doubt are those of `rows`.
+    """
     if evidence is None:
         return made
     evidence = np.column_stack([evidence, by_group(evidence, group, n)])
     centred = evidence - doubt @ evidence / doubt.sum()
-    values = np.array([np.bincount(made.strip, column * n) / made.size for column in centred.T])
+    values = np.array([np.bincount(made.strip[rows], column * n) / made.size for column in centred.T])
     rest = made.kinds[:, [3, 5]] @ np.stack([made.x, made.between])
     flat = lifts(rest, values, made.size, goal)
     return replace(made, evidence=values, lift=flat - lifts(rest, 0 * values, made.size, goal)[:, :1])
@@ -310,7 +319,9 @@ def _pieces(levels: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDA
     """The piece of each item, in which all levels are equal, and an item of each piece; in the order of the levels."""
     piece = np.zeros(len(levels[0]), dtype=np.int64)
     for level in levels:
-        piece = numbered(piece * (int(level.max(initial=0)) + 1) + level)[1]
+        piece *= int(level.max(initial=0)) + 1
+        piece += level
+        piece = numbered(piece)[1]
     item = np.empty(int(piece.max(initial=-1)) + 1, dtype=np.intp)
     item[piece] = np.arange(len(piece))
     return piece, item

@@ -36,7 +36,7 @@ PAIR = (0.25, 0.7)
 BETWEEN, _EFFECTS = 0.5, 240
 # Labels of real items tell less than independent ones, since items come in kinds that no answer shows. So the width of
 # the posterior is that of WIDER² times fewer labels where these are steered by it: with answers only, and with
-# confidences (docs/models.md).
+# confidences (docs/models-method.md).
 WIDER = (1.5, 3.0)
 # Newton's least gain, and the weight of a guess, beside the best, that is left out.
 ENOUGH, NEGLIGIBLE = 1e-9, 1e-3

@@ -145,9 +145,9 @@ class EceBias:
     frequentist: NDArray[np.float64]
 
 
-def ece_bias(pool: PaperPool, runs: int, rng: np.random.Generator) -> EceBias:
-    """Figure fig:reliability_comparison: how far off the ECE is on average, after few and many labels."""
-    counts = np.unique(np.geomspace(100, min(5_000, len(pool.pool)), 10).round().astype(np.int64))
+def ece_bias(pool: PaperPool, runs: int, rng: np.random.Generator, most: int = 5_000) -> EceBias:
+    """Figure fig:reliability_comparison: how far off the ECE is on average, after 100 labels and up to `most`."""
+    counts = np.unique(np.geomspace(100, min(most, len(pool.pool)), 10).round().astype(np.int64))
     truth = plain_ece(pool, np.arange(len(pool.pool)))
     sums = np.zeros((2, len(counts)))
     for _ in range(runs):
