@@ -132,6 +132,19 @@ def test_a_comparison_that_is_not_sure_says_probably() -> None:
     assert task.next_steps(sure, Ahead()) == ("The comparison is settled enough to act on.",)
 
 
+def test_half_of_the_probability_is_no_reason_to_say_that_a_model_is_better() -> None:
+    """Without a label, it said "a is right more often than b, with probability 50%"."""
+    pool = fl.read_pool({"a": {"predicted": wrong(0, 20)}, "b": {"predicted": wrong(20, 40)}})
+    pair = fl.CompareModels(fl.Accuracy(), "a", "b", rope=0.02)
+    words = fl.create(None, "pair", pool, task=pair).answer(draws=400).words
+    assert re.fullmatch(r"a may be right .* b \(rope ±2 points\), with probability \d+%\.", words)
+    halves = fl.read_pool({"a": {"predicted": wrong(0, 20), "half": [k < 30 for k in range(200)]},
+                           "b": {"predicted": wrong(20, 40)}})  # fmt: skip
+    words = fl.create(None, "pair", halves, "column:half", task=pair).answer(draws=400).words
+    assert words.startswith("False: a may be right ")
+    assert "; True: a may be right " in words
+
+
 def test_the_best_guess_of_every_group_is_named() -> None:
     """It said that "all of these" are right with a chance of 46%, and named none of them."""
     rows = [{"group": f"{where}: m{k}", "chance": c} for where in ("de", "en") for k, c in ((1, 0.5), (2, 0.2))]

@@ -114,7 +114,7 @@ def _in_one_spelling(pools: Mapping[str, Pool]) -> dict[str, Pool]:
     often: dict[str, Counter[str]] = {}
     for pool in pools.values():
         counts = np.bincount(pool.predicted[pool.predicted >= 0], minlength=len(pool.classes))
-        for name, count in zip(pool.classes, counts.tolist(), strict=True):
+        for name, count in zip(pool.choices, counts.tolist(), strict=False):
             often.setdefault(bare(name), Counter())[name] += count
     meant = {form: names.most_common(1)[0][0] for form, names in often.items()}
     return {

@@ -14,7 +14,8 @@ from fewlabels.estimates import holding, interval
 from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import compare_models_words
-from fewlabels.tasks.base import LIKELY, Answer, Conclusion
+from fewlabels.tasks.base import Answer, Conclusion
+from fewlabels.tasks.best_words import is_likely
 from fewlabels.tasks.compare import REGIONS
 from fewlabels.tasks.models import ALL, TIE, ModelsTask, is_clear, joint, rows_of, surest
 from fewlabels.wording import Style, probability
@@ -222,15 +223,12 @@ class CompareModels(ModelsTask):
     def _words(self, mu: NDArray[np.float64], names: tuple[str, ...], chance: float) -> str:
         rope = Style(self.metric.in_percent).within(self.rope)
         kinds = ("less often than", "about as often as", "more often than")
+        verb = "is" if is_likely(chance) else "may be"
+        claims = [f"{self.a} {verb} right {kinds[int(m.argmax())]} {self.b}" for m in mu]
         if len(names) == 1:
-            sure = "is" if chance >= LIKELY else "may be"
-            known = f"(rope ±{rope}), with probability {probability(chance)}"
-            return f"{self.a} {sure} right {kinds[int(mu[0].argmax())]} {self.b} {known}."
-        claims = [f"{kinds[int(m.argmax())]} {self.b}" for m in mu[1:]]
-        each = "; ".join(f"{name}: {words}" for name, words in zip(names[1:], claims, strict=True))
-        return (
-            f"{self.a} is right in {each} (rope ±{rope}). All of this is right with probability {probability(chance)}."
-        )
+            return f"{claims[0]} (rope ±{rope}), with probability {probability(chance)}."
+        each = "; ".join(f"{name}: {claim}" for name, claim in zip(names[1:], claims[1:], strict=True))
+        return f"{each} (rope ±{rope}). All of this is right with probability {probability(chance)}."
 
     # --- in words
 
