@@ -70,6 +70,10 @@ def test_from_two_files_to_an_answer_in_five_commands(tmp_path, monkeypatch, bro
         page.goto(f"{server.address}/dashboard/which")
         page.wait_for_selector("[data-part=plots] svg")
         dashboard = page.inner_text("main")
+        for width in (1280, 390):  # all columns that are shown there are in sight
+            page.set_viewport_size({"width": width, "height": 900})
+            wide = "[...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth).length"
+            assert page.evaluate(wide) == 0, width
         for context in house.opened:
             context.close()
     store.close()

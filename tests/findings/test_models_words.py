@@ -200,7 +200,10 @@ def test_how_far_models_are_behind_is_in_report_and_dashboard() -> None:
     assert "| chance | behind the first |" in report.markdown()
     assert re.search(r"\| bad \| .* \| under 1% \| 12.5 points \(\+?12.5 to \+?12.5\) \|", report.markdown())
     assert ">behind the first<" in re.sub(r"<[^>]*>(?=behind the first)", ">", report.html())
-    table = {column.title: column.cells for column in dashboard(audit).groups}
+    columns = dashboard(audit).groups
+    table = {column.title: column.cells for column in columns}
+    on_a_phone = [column.title for column in columns if not column.minor]
+    assert on_a_phone == ["Model", "Estimate", "95% range", "Chance", "Behind"]
     assert table["Model"] == ("good", "bad")
     assert table["Chance"] == ("over 99%", "under 1%")
     assert table["Behind"] == ("0.0 points", "12.5 points")

@@ -32,7 +32,7 @@ _FOLDED = ("allocation",)
 _TALL = 15  # groups: plots with more are taller than the column beside them
 _TITLES = {"n": "Items", "mean": "Estimate", "chance": "Chance", "note": "Note", "reaches": "Reaches it"}
 _TITLES |= {"labelled": "Labels", "right": "Right", "rank": "Rank", "group": "Group", "model": "Model", "true": "Truly"}
-_TITLES |= {"behind": "Behind", "regret": "Average loss", "as_good": "May be as good"}
+_TITLES |= {"behind": "Behind", "regret": "Average loss", "as_good": "As good"}
 _TEXTS = ("where", "group", "model", "a", "b", "true", "note")
 _ORDER = (*_TEXTS[:-1], "n", "labelled", "mean", "range")
 # Columns left out on narrow pages, as are labels beside those that count.
@@ -178,6 +178,12 @@ def _columns(finding: Finding) -> tuple[Column, ...]:
     table = readable(table, finding.task)
     values, columns = dict(table.columns), []
     values.pop("median", None)  # the report has it: beside the mean it says little, and takes room
+    if placed:
+        values.pop("regret", None)  # so is this, beside `behind`
+        if len(set(values.get("n", ()))) == 1:  # every model has all items
+            values.pop("n")
+        if len(values["mean"]) == 2:  # the headline has the range of how far the second is behind
+            values.pop("as_good", None)
     shown = next((name for name in ("right", "seen") if name in values), None)
     if "labelled" in values and shown:
         pairs = zip(values.pop(shown), values["labelled"], strict=True)
@@ -192,7 +198,7 @@ def _columns(finding: Finding) -> tuple[Column, ...]:
         named = shown.capitalize() if name == "labelled" and shown else named
         named = finding.words.noun.capitalize() if name == "group" else named
         cells = tuple(_cell(value) for value in values[name])
-        minor = name in _MINOR or (name == "labelled" and "these show" in values)
+        minor = name in _MINOR or (name == "labelled" and (placed or "these show" in values))
         columns.append(Column(named, cells, number=name not in _TEXTS, minor=minor))
     return tuple(columns)
 
