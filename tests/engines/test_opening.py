@@ -321,3 +321,52 @@ def test_files_of_another_format_in_a_folder_are_named(tmp_path: Path) -> None:
         assert table.left_out == (str(tmp_path / "labels.csv"), str(tmp_path / "more.csv.gz"))
     with open_table(tmp_path / "a") as table:
         assert table.left_out == ()
+
+
+def test_files_that_spark_hides_are_no_part_of_a_folder(tmp_path: Path) -> None:
+    """A write that was broken off leaves its parts in `_temporary`, where their ids occur a second time."""
+    put(tmp_path)
+    for part in ("_temporary/0", ".hidden", "b/_spark"):
+        (tmp_path / part).mkdir(parents=True)
+        parquet.write_table(arrow(ROWS[:30]), tmp_path / part / "part.parquet")
+    (tmp_path / "_SUCCESS").write_bytes(b"")
+    (tmp_path / "a" / ".part.parquet").write_bytes(b"")
+    (tmp_path / "b").rename(tmp_path / "_year=2024")
+    with open_table(tmp_path) as table:
+        check(table, ROWS)
+        described = table.describe()
+    with open_again(described) as table:
+        check(table, ROWS)
+
+
+def test_a_table_or_view_in_a_database_of_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = arrow(ROWS)
+    with duckdb.connect("ml.db") as connection:
+        connection.execute("CREATE SCHEMA s; CREATE TABLE s.predictions AS SELECT * FROM given")
+        connection.execute('CREATE VIEW "a view" AS SELECT * FROM s.predictions')
+    del given
+    for name in ("s.predictions", '"a view"'):
+        with open_table("ml.db", table=name) as table:
+            check(table, ROWS)
+            assert table.name == f"ml.db, table {name}"
+            described = table.describe()
+        monkeypatch.chdir("/")
+        with open_again(described) as table:
+            check(table, ROWS)
+        monkeypatch.chdir(tmp_path)
+    before = (tmp_path / "ml.db").stat()
+    with open_table("ml.db", table="s.predictions"), open_table("ml.db", table="s.predictions"):
+        assert (tmp_path / "ml.db").stat() == before  # it is only read, by as many as want to
+    with pytest.raises(InputError, match=r"ml\.db is a database of DuckDB, which needs the name of a table"):
+        open_table("ml.db")
+    with pytest.raises(InputError, match=r"ml\.db, table gone cannot be read: .*gone does not exist"):
+        open_table("ml.db", table="gone").summary(PLAIN)
+
+
+@pytest.mark.parametrize("name", ["p.parquet", "gone.parquet", "."])
+def test_a_file_that_is_no_database_has_no_table(tmp_path: Path, name: str) -> None:
+    put(tmp_path)
+    parquet.write_table(arrow(ROWS), tmp_path / "p.parquet")
+    with pytest.raises(InputError, match="is not a database of DuckDB, so it has no table 't'"):
+        open_table(tmp_path / name, table="t")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ from fewlabels.engines.opening import open_table
 from fewlabels.engines.table import RemoteTable
 from fewlabels.errors import InputError
 from fewlabels.io import table_roles, tables
+from fewlabels.io.finder import guess
+from fewlabels.io.source import table_source
 from fewlabels.io.table_roles import is_table, with_bins
 from fewlabels.io.tables import read_table
 from fewlabels.named import groups_from
@@ -64,6 +67,18 @@ def test_a_connection_a_pattern_and_a_frame_are_the_same_pool(tmp_path: Path) ->
     assert sum(audit.estimates()["labelled"]) == 8
     audit.close()
     connection.close()
+
+
+def test_a_column_of_uuids_is_recognised_as_the_ids_and_read_as_text(tmp_path: Path) -> None:
+    """DuckDB says that they are text; Arrow, in memory and from PostgreSQL, has a type of its own for them."""
+    numbers = [uuid.UUID(int=i << 64) for i in range(1, 41)]
+    column = pa.array([number.bytes for number in numbers], pa.binary(16)).cast(pa.uuid())
+    table = pa.table({"Item Id": column, "predicted": ["yes", "no"] * 20, "body": ["text"] * 40})
+    pq.write_table(table, tmp_path / "a.parquet")
+    for source in (table, tmp_path / "a.parquet", tmp_path / "*.parquet"):
+        pool = fl.read_pool(source)
+        assert {*pool.ids.to_pylist()} - {None} == {*map(str, numbers)}
+    assert guess(table_source("a table", table)).id == "Item Id"
 
 
 def test_bins_of_a_table_are_those_of_a_frame(tmp_path: Path) -> None:

@@ -31,12 +31,12 @@ _RELATION = "fl_relation"
 
 
 class DuckDBTable(RemoteTable):
-    """A table that DuckDB reads: files by their address, or a table or view of a connection.
+    """A table that DuckDB reads: files by their address, or a table or view of a database or a connection.
 
     Parameters
     ----------
     address
-        A file, a pattern, a folder, or an address in an object store.
+        A file, a pattern, a folder, or an address in an object store; with `table`, the file of a database.
     connection
         The user's connection instead, with `table`; its settings are not changed, and it is not closed.
     table
@@ -60,23 +60,32 @@ class DuckDBTable(RemoteTable):
         self._lock = threading.RLock()
         self._address, self._own = address, connection is None
         self._files: list[str] = []
-        self._connection = _connect() if connection is None else connection
-        if address is not None:
-            self.name = address
-            with self._plain_errors():
-                read = find_files(address, self._matching)
-                names = list(files) or (self._matching(read.pattern) if read.pattern else [])
-            if read.pattern and may_be_listed(names):
-                read, self._files = read.listed(names), names
-            if read.untyped:
-                self._texts_in = [] if is_remote(address) else names or [address]
-                read = read.read_with(csvs.options_for(self._texts_in))
-            self.source, self.untyped, self.left_out = read.source, read.untyped, read.left_out
-        elif connection is not None and table is not None:
-            self.name = f"the table {table}"
+        self._table = None
+        if connection is not None and table is not None:
+            self._connection, self.name = connection, f"the table {table}"
             self.source = table_name(table)
-        else:
+        elif address is None:
             raise InputError("a connection to DuckDB needs the name of a table or view. Give it with table=.")
+        elif table is None:
+            self._connection, self.name = _connect(), address
+            self._find(address, files)
+        else:
+            self.name, self._table = f"{address}, table {table}", table
+            with self._plain_errors():
+                self._connection = _connect(address)
+            self.source = table_name(table)
+
+    def _find(self, address: str, files: Sequence[str]) -> None:
+        """Find the files at an address, or take those that it meant when it was first read."""
+        with self._plain_errors():
+            read = find_files(address, self._matching)
+            names = list(files or read.names) or (self._matching(read.pattern) if read.pattern else [])
+        if read.pattern and may_be_listed(names):
+            read, self._files = read.listed(names), names
+        if read.untyped:
+            self._texts_in = [] if is_remote(address) else names or [address]
+            read = read.read_with(csvs.options_for(self._texts_in))
+        self.source, self.untyped, self.left_out = read.source, read.untyped, read.left_out
 
     def describe(self) -> str:
         if self._address is None:
@@ -84,6 +93,8 @@ class DuckDBTable(RemoteTable):
         # Made absolute, a file is found again from any folder.
         address = self._address if is_remote(self._address) else str(Path(self._address).absolute())
         about: dict[str, Any] = {"engine": "duckdb", "address": address}
+        if self._table is not None:
+            about["table"] = self._table
         if self._files:
             about["files"] = [str(Path(name).absolute()) for name in self._files]
         return json.dumps(about)
@@ -237,7 +248,8 @@ class RelationTable(DuckDBTable):
                 self._limits = None
 
 
-def _connect() -> duckdb.DuckDBPyConnection:
+def _connect(database: str | None = None) -> duckdb.DuckDBPyConnection:
+    """A connection of our own: to a database that is only read, or to none."""
     try:
         import duckdb
     except ImportError:
@@ -249,7 +261,7 @@ def _connect() -> duckdb.DuckDBPyConnection:
         "enable_progress_bar": True,
         "enable_progress_bar_print": False,
     }
-    connection = duckdb.connect()
+    connection = duckdb.connect() if database is None else duckdb.connect(database, read_only=True)
     for name, value in settings.items():
         connection.execute(f"SET {name} = {literal(value) if isinstance(value, str) else str(value).lower()}")
     return connection

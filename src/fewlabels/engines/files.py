@@ -29,6 +29,7 @@ _PACKED = (".gz", ".zst")
 _MARKS = "*?["  # of a pattern
 _MOST = 2_000  # files that are named one by one in every query; of more, the pattern is
 _ICEBERG = ".metadata.json"
+_MAGIC, _MAGIC_AT = b"DUCK", 8  # what is in a database of DuckDB, and where
 _REMOTE = re.compile(r"^(s3|s3a|s3n|gs|gcs|r2|az|azure|abfss|hf|http|https)://", re.IGNORECASE)
 
 
@@ -36,7 +37,8 @@ _REMOTE = re.compile(r"^(s3|s3a|s3n|gs|gcs|r2|az|azure|abfss|hf|http|https)://",
 class Files:
     """Files as they stand after FROM, whether they say which columns are numbers, and which ones were left out.
 
-    Of files that are read by a pattern there are the function of DuckDB that reads them, and the pattern.
+    Of files that are read by a pattern there are the function of DuckDB that reads them, and the pattern; of those in a
+    folder also their names.
     """
 
     source: str
@@ -44,6 +46,7 @@ class Files:
     left_out: tuple[str, ...] = ()
     reader: str = ""
     pattern: str = ""
+    names: tuple[str, ...] = ()
 
     def listed(self, names: Sequence[str]) -> Files:
         """These files by their names, so that others which match the pattern one day do not change the table.
@@ -105,13 +108,39 @@ def _lake(folder: str, matching: Callable[[str], list[str]]) -> Files | None:
 def _in_folder(folder: str, matching: Callable[[str], list[str]]) -> Files:
     """How to read all files of a folder that are of the first format that occurs."""
     patterns = [f"{folder}/**/*{ending}{packed}" for ending in _READERS for packed in ("", *_PACKED)]
-    if inside := {pattern: files for pattern in patterns if (files := matching(pattern))}:
+    if inside := {pattern: files for pattern in patterns if (files := _shown(folder, matching(pattern)))}:
         first, *others = inside
         left_out = tuple(file for pattern in others for file in inside[pattern])
-        return replace(_read_by(str(_reader(first)), first), left_out=left_out)
+        return replace(_read_by(str(_reader(first)), first), left_out=left_out, names=tuple(inside[first]))
     raise InputError(
         f"{folder}: there are no predictions. Name a file, a folder or a pattern that ends in {', '.join(_READERS)}."
     )
+
+
+def _shown(folder: str, files: Sequence[str]) -> list[str]:
+    """The files of a folder without those that Spark and Hive hide too, such as parts of a write that was broken off.
+
+    >>> _shown("out", ["out/_temporary/0/a.parquet", "out/_year=2024/a.parquet", "out/.a.parquet", "out/b.parquet"])
+    ['out/_year=2024/a.parquet', 'out/b.parquet']
+    """
+
+    def is_hidden(part: str) -> bool:
+        return part.startswith(".") or (part.startswith("_") and "=" not in part)
+
+    return [file for file in files if not any(map(is_hidden, re.split(r"[/\\]", file[len(folder) :])))]
+
+
+def is_database(address: str) -> bool:
+    """Whether a file on this machine is a database of DuckDB, whatever its name.
+
+    >>> is_database("nowhere.duckdb")
+    False
+    """
+    try:
+        with Path(address).open("rb") as file:
+            return file.read(_MAGIC_AT + len(_MAGIC))[_MAGIC_AT:] == _MAGIC
+    except OSError:
+        return False
 
 
 def _read_by(reader: str, address: str) -> Files:

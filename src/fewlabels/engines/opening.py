@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from fewlabels.engines.dbapi import DbapiTable
 from fewlabels.engines.duckdb import DuckDBTable, RelationTable
-from fewlabels.engines.files import is_remote
+from fewlabels.engines.files import is_database, is_remote
 from fewlabels.engines.spark import SparkTable
 from fewlabels.errors import Argument, InputError, StoreError
 
@@ -60,9 +60,22 @@ def open_table(
 def _by_address(address: str, table: str | None, dialect: str | None, files: Sequence[str]) -> RemoteTable:
     scheme = address.partition("://")[0].lower() if "://" in address else "file"
     if scheme == "file" or is_remote(address):
-        return DuckDBTable(address.removeprefix("file://"), files=files)
+        return _in_files(address.removeprefix("file://"), table, files)
     name = _needed(table, f"{scheme}://...")
     return SparkTable(name, url=address) if scheme == "sc" else DbapiTable(name, url=address, dialect=dialect)
+
+
+def _in_files(address: str, table: str | None, files: Sequence[str]) -> RemoteTable:
+    """Files that DuckDB reads, or a table in a database of DuckDB."""
+    if is_database(address):
+        return DuckDBTable(address, table=_needed(table, f"{address} is a database of DuckDB, which"))
+    if table is not None:
+        raise InputError(
+            f"{address} is not a database of DuckDB, so it has no table {table!r}. If it has predictions, leave out ",
+            Argument("table"),
+            "; if they are in another database, give its address, such as postgresql://host/name.",
+        )
+    return DuckDBTable(address, files=files)
 
 
 def open_again(described: str) -> RemoteTable:

@@ -34,6 +34,8 @@ def as_text(source: Source, name: str, column: pa.ChunkedArray[Any]) -> pa.Chunk
         return words
     if pa.types.is_floating(kind):
         return _whole(source, name, column)
+    if isinstance(kind, pa.UuidType):  # Arrow has no texts for these
+        return pa.chunked_array([pa.array([value and str(value) for value in column.to_pylist()], pa.string())])
     if not pa.types.is_nested(kind) and not _is_binary(kind):
         with contextlib.suppress(*ARROW_ERRORS):  # types that have no text, such as intervals
             return column.cast(pa.string())

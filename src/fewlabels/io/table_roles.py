@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from fewlabels.bins import bins_from, column_and_bins, count_of, values_of
 from fewlabels.checks import whole_number
+from fewlabels.engines.files import is_database
 from fewlabels.errors import Argument, InputError
 from fewlabels.evidence import MOST_WORDS
 from fewlabels.io.columns import numbers as as_floats
@@ -48,7 +49,9 @@ def is_table(source: object, table: str | None = None) -> bool:
         pattern = any(mark in text for mark in _MARKS)
         try:
             iceberg = text.endswith(".metadata.json")  # the metadata of a table's version, which is not a list of items
-            return iceberg or "://" in text or ((pattern or _of_files(Path(text))) and not Path(text).is_file())
+            if Path(text).is_file():
+                return iceberg or is_database(text)
+            return iceberg or "://" in text or pattern or _of_files(Path(text))
         except OSError:  # a name that is too long: whoever opens it will say so
             return False
     package = type(source).__module__.partition(".")[0]

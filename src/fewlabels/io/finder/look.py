@@ -257,7 +257,8 @@ class Look:
     def _not_apart(self, name: str) -> str | None:
         """Explain why a column does not identify every item: None if it does, empty if it has no ids at all."""
         kind = self.source.schema.field(name).type
-        if is_vector(kind) or not (self.source.untyped or is_number(kind) or str(kind).endswith("string")):
+        is_word = str(kind).endswith("string") or isinstance(kind, pa.UuidType)
+        if is_vector(kind) or not (self.source.untyped or is_number(kind) or is_word):
             return ""
         try:
             values = as_text(self.source, name, self.source.table([name])[name])
