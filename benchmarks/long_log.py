@@ -53,13 +53,14 @@ LIBRARIES = "import numpy, pyarrow, sqlalchemy, click"
 # In a server that runs already.
 PAGES = {
     "the dashboard, first page": "views.dashboard(audit)",
+    "the dashboard, who labels": "work.Pace().catch_up(audit)",  # in the background when a server starts
     "a forecast": "forecast(audit, stop=fl.Stop(width=0.01))",
 }
 PAGE = """
 import sys, time
 import fewlabels as fl
 from fewlabels.planning import forecast
-from fewlabels.web import service, views
+from fewlabels.web import service, views, work
 began = time.process_time()
 audit = fl.load(sys.argv[1], "long")
 {}

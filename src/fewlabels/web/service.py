@@ -99,9 +99,10 @@ class Service:
             return self._open[name]
 
     def warm_up(self) -> None:
-        """Compute what the first request for an item needs, of the newest assessments, while nobody waits for it yet.
+        """Compute what the first requests need, of the newest assessments, while nobody waits for it yet.
 
-        It changes nothing, and what cannot be read now is left to that request.
+        An item needs a fitted model; the dashboard, when everybody answered, which is read from the whole log. Nothing
+        is changed, and what cannot be read now is left to these requests.
         """
         try:
             newest = self.names()[::-1][:_WARM]
@@ -112,6 +113,7 @@ class Service:
                 return
             try:
                 self.audit(name).belief()
+                self.pace(name)
             except Exception as error:  # noqa: BLE001  (somebody's own metric may fail in any way)
                 _log.debug("%s", harmless(f"{name!r} was not made ready: {error}"))
 
