@@ -210,7 +210,9 @@ class _Look:
         now, backed = self._promised(name) if self._is_promised(name) else self._believed(name)
         void = bool(self.stop.guarantee and self.adopted and name != "labels")
         near = wanted is not None and not void and is_reached(name, now, wanted)
-        lack = self._lack(name, backed=backed) if near else ""
+        # Where no rule is set, a probability that labels do not back is not shown either.
+        bare = wanted is None and not backed and bool(self.belief.counts.any())
+        lack = self._lack(name, backed=backed) if near or bare else ""
         said = _said(self.task, now, lack, labels=bool(self.belief.counts.any())) if name == "probability" else ""
         return RuleProgress(name, now, wanted, near and not lack, said, self.task.metric.in_percent, lack)
 

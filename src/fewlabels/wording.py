@@ -232,11 +232,13 @@ class Style:
         return NONE if low is None or high is None else f"{self.value(low, low, high)} – {self.value(high, low, high)}"
 
     def spread(self, mean: float | None, low: float | None, high: float | None) -> str:
-        """A value with its interval, in a table.
+        """A value with its interval, in a table; alone if it is counted, not estimated.
 
-        >>> Style(share=True).spread(0.617, 0.551, 0.694)
-        '62% (55% – 69%)'
+        >>> Style(share=True).spread(0.617, 0.551, 0.694), Style(share=True).spread(0.5, 0.5, 0.5)
+        ('62% (55% – 69%)', '50.0%')
         """
+        if is_exact(low, high):
+            return self.value(mean, low, high)
         return f"{self.value(mean, low, high)} ({self.range(low, high)})"
 
     def spanning(self, mean: float | None, low: float | None, high: float | None) -> str:

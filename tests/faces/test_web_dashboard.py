@@ -98,7 +98,7 @@ def test_a_correction_is_one_answer_and_one_that_was_taken_back_is_none() -> Non
     chart = paced([(float(minutes), who, kind, item) for minutes, who, kind, item in rows]).over_time(NOW.timestamp())
     assert [total for _, total in chart.points] == [1, 2, 1, 2, 2]  # the last point is there in any case
     assert chart.points[0][0] == -3000
-    assert chart.finding() == "2 answers, the last 5 min ago"
+    assert chart.finding() == "2 answers, the latest 5 min ago"
 
 
 def test_only_what_is_new_is_read() -> None:

@@ -12,6 +12,7 @@ from scipy import stats
 import fewlabels as fl
 from fewlabels import plots
 from fewlabels.cli.main import cli
+from fewlabels.findings.classes import readable_classes
 from fewlabels.findings.fairness import _by_labels, _gap_words
 
 CLASSES = ["no", "yes", "maybe"]
@@ -241,3 +242,15 @@ def test_no_class_is_called_the_worst_by_mistakes_that_no_label_shows() -> None:
     audit.tell({"206": "a"}, adopt=True)
     precision, *_ = audit.classes().words
     assert precision.startswith("Lowest precision: b")
+
+
+def test_what_is_counted_has_no_probability() -> None:
+    """With every item labelled, it said "Lowest precision: no, 0% (0% – 0%) (probability over 99%)"."""
+    pool = fl.read_pool({"predicted": ["yes", "no"] * 20})
+    audit = fl.create(None, "x", pool, target="pool")
+    audit.tell({item: "no" if item in ("38", "39") else "yes" for item in audit.ask(40).ids})
+    report = audit.classes()
+    assert report.words[0] == "Lowest precision: no, 5.0% (counted, not estimated)."
+    assert "probability" not in " ".join(report.words)
+    assert set(report.classes["note"]) == {""}
+    assert readable_classes(report.classes)["precision"] == ["5.0%", "95.0%"]

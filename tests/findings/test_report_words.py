@@ -228,3 +228,16 @@ def test_what_models_leave_unanswered_and_a_rough_level_are_said() -> None:
     assert "no label was drawn at random from all items" in found[-1]
     audit.tell({str(k): "x" for k in range(60)}, adopt=True)
     assert not any("rough guess" in doubt for doubt in find(audit, draws=200).doubts)
+
+
+def test_what_is_only_likely_is_said_to_be_so() -> None:
+    """It said "The accuracy is about the same" and, in the next sentence, that this was 82% sure."""
+    pool = fl.read_pool({"predicted": ["a", "b"] * 200})
+    audit = fl.create(None, "x", pool, task=fl.Compare(fl.Accuracy(), "a", "b", rope=0.05), prior=fl.Uniform())
+    labels = {str(i): "ab"[i % 2] for i in range(400)}
+    audit.tell({item: labels[item] for item in list(labels)[:80]}, adopt=True)
+    likely = find(audit)
+    assert likely.headline.startswith("The accuracy is probably about the same for a and b: ")
+    assert likely.basis == "Based on the labels of a (40 of 40 right) and b (40 of 40 right)."
+    audit.tell({item: labels[item] for item in list(labels)[80:300]}, adopt=True)
+    assert find(audit).headline.startswith("The accuracy is about the same for a and b: ")

@@ -116,7 +116,7 @@ def show(
         for line in _words(audit, known, address):
             say(line)
         about = model or audit.spec.model
-        say(f"\n{_title(measured, by, level, table.settings.get('guarantee'), together, about)}")
+        say(f"\n{_title(measured, by, level, table, together, about)}")
         for line in _about_rows(table, audit):
             say(line)
         noun = "model" if own and audit.spec.task.of_models else "group"
@@ -142,10 +142,9 @@ def _worst_first(audit: Assessment, metric: Metric, *, is_cut: bool) -> str | No
     return "-mean" if metric.high_is_bad else "mean"
 
 
-def _title(
-    metric: Metric, groups: Partition, level: float, guarantee: str | None, together: bool, model: str | None
-) -> str:
+def _title(metric: Metric, groups: Partition, level: float, table: Table, together: bool, model: str | None) -> str:
     """Say what the table shows, and which end of the scale is good."""
+    from fewlabels.findings.tables import is_counted
     from fewlabels.metrics import Prevalence
     from fewlabels.wording import Style, chosen
 
@@ -157,9 +156,11 @@ def _title(
         else f"; {Style(metric.in_percent).value(0 if metric.high_is_bad else 1)} is best"
     )
     truth = f"The true value is between low and high with a probability of {chosen(level)}"
-    if guarantee:
+    if table.settings.get("guarantee"):
         which = "all true values are" if together else "the true value of each group is"
         truth = f"However often you look, {which} between low and high with a probability of {chosen(level)}"
+    elif is_counted(table):
+        truth = "All of these items are labelled, so the numbers are counted, not estimated"
     return f"{name[0].upper()}{name[1:]} {groups.words}{best}. {truth}."
 
 

@@ -15,7 +15,7 @@ from fewlabels.partition import by_predicted, whole
 from fewlabels.table import Table
 from fewlabels.tasks.backing import FEW, is_thin
 from fewlabels.undefined import averaged, divided, left_out_words
-from fewlabels.wording import NONE, Style, probability, shortened
+from fewlabels.wording import NONE, Style, is_exact, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,8 +131,9 @@ def _rows(
         mean, low, high = summed_up(drawn, level)
         columns |= {name: mean, f"{name}_low": low, f"{name}_high": high}
     beside = zip(counts["labelled"], counts["n"], counts["true_labelled"], strict=True)
-    # How many items are truly of a class is not known, so their labels are never all of them.
-    few = [is_thin(labelled, n, target) or found < FEW for labelled, n, found in beside]
+    # How many items are truly of a class is not known before all items are labelled.
+    exact = target == "pool" and counts["labelled"] == counts["n"]
+    few = [is_thin(labelled, n, target) or (found < FEW and not exact) for labelled, n, found in beside]
     return columns | {"note": [NOTES["few"] if is_few else "" for is_few in few]}
 
 
@@ -163,7 +164,7 @@ def _averages(
 
 def _worst(table: Table, values: dict[str, NDArray[np.float64]]) -> list[str]:
     """A sentence for each ratio: the class that is lowest most often in the draws, if it has labels of its own."""
-    sentences = []
+    sentences, style = [], Style(share=True)
     for name, drawn in values.items():
         counted = table["labelled"] if name == "precision" else table["true_labelled"]
         known = np.array([count >= FEW and mean is not None for count, mean in zip(counted, table[name], strict=True)])
@@ -182,7 +183,11 @@ def _worst(table: Table, values: dict[str, NDArray[np.float64]]) -> list[str]:
                 f"probability of {probability(sure)}{but}.{among}"
             )
             continue
-        value = Style(share=True).spread(*(table[f"{name}{end}"][worst] for end in ("", "_low", "_high")))
+        mean, low, high = (table[f"{name}{end}"][worst] for end in ("", "_low", "_high"))
+        if is_exact(low, high):
+            sentences.append(f"Lowest {noun}: {group}, {style.value(mean, low, high)} (counted, not estimated).{among}")
+            continue
+        value = style.spread(mean, low, high)
         sentences.append(
             f"{'Lowest' if sure >= 0.95 else 'Probably the lowest'} {noun}: {group}, {value}. "
             f"{_WORDS[name]} (probability {probability(sure)}).{among}"

@@ -220,7 +220,7 @@ def _basis(audit: Assessment, rows: tuple[GroupRow, ...], labels: int) -> str:
     if task.pair is not None:
         by_name = {row.group: row for row in rows}
         sides = (by_name[name] for name in task.pair)
-        return f"Based on labels: {', '.join(f'{row.short} {row.support}' for row in sides)}."
+        return f"Based on the labels of {' and '.join(f'{row.short} ({row.support})' for row in sides)}."
     labelled, right = sum(row.labelled for row in rows), [row.right for row in rows if row.right is not None]
     counts = f" ({sum(right):,} right)" if right else ""
     if hits := [row.hits for row in rows if row.hits is not None]:

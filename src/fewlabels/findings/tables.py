@@ -12,7 +12,7 @@ from fewlabels.tasks.backing import is_thin
 from fewlabels.tasks.certify_words import chance
 from fewlabels.tasks.compare import REGIONS
 from fewlabels.tasks.grounds import of_these
-from fewlabels.wording import Style, percent, probability
+from fewlabels.wording import Style, is_exact, percent, probability
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +44,12 @@ def estimates_table(table: Table, rows: Sequence[GroupRow]) -> Table:
             columns |= {"counted": [row.counted for row in beside], "of_these": [row.hits for row in beside]}
     columns |= {name: [getattr(row, name) for row in beside] for name in ("prior", "evidence", "note")}
     return Table(columns, table.settings)
+
+
+def is_counted(table: Table) -> bool:
+    """Whether no value of a table is estimated: every item has its label, and the question is about exactly these."""
+    ends = [(low, high) for low, high in zip(table["low"], table["high"], strict=True) if low is not None]
+    return bool(ends) and all(is_exact(low, high) for low, high in ends)
 
 
 def answer_table(table: Table, rows: Sequence[GroupRow]) -> Table:

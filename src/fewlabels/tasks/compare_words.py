@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from fewlabels.tasks.compare import Compare
     from fewlabels.tasks.grounds import Ahead, Grounds
 
+_CERTAIN = 0.95  # below this, a statement says "probably"
+
 
 def question(task: Compare) -> str:
     """The task as a question."""
@@ -38,14 +40,15 @@ def headline(task: Compare, grounds: Grounds) -> str:
             f"It is too early to say whether the {name} differs between {a} and {b} by more than {apart}: so far it is "
             f"{values}. {most}."
         )
+    perhaps = "" if row[region] >= _CERTAIN else "probably "
     if region == "equal":
         return (
-            f"The {name} is about the same for {a} and {b}: {values}. "
+            f"The {name} is {perhaps}about the same for {a} and {b}: {values}. "
             f"We are {sure} sure that they differ by at most {apart}."
         )
     word = "lower" if region == "less" else "higher"
     return (
-        f"The {name} is {word} for {a} than for {b}: {values}. "
+        f"The {name} is {perhaps}{word} for {a} than for {b}: {values}. "
         f"We are {sure} sure that the difference is more than {apart}."
     )
 

@@ -157,7 +157,7 @@ class OverTime(Plot):
         total = counted(int(self.points[-1][1]), "answer")
         if self.per_hour is None:
             return f"{total} so far"
-        return f"{total}, {self.per_hour:,} an hour now" if self.per_hour else f"{total}, the last {ago(*self._last)}"
+        return f"{total}, {self.per_hour:,} an hour now" if self.per_hour else f"{total}, the latest {ago(*self._last)}"
 
     @property
     def _last(self) -> tuple[float, float]:
