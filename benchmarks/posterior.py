@@ -66,7 +66,7 @@ def drawn(case: Known, labels: int, run: int) -> NDArray[np.int64]:
 
 def slope(case: Known, runs: int) -> None:
     """The error of groups without and with the slope between them."""
-    module: Any = sys.modules["fewlabels.learned.items.strips"]
+    module: Any = sys.modules["fewlabels.learned.items.kinds"]
     usual = module.KINDS
     blind = usual.copy()
     blind[:, 5:] = 0, 1e-4

@@ -122,8 +122,9 @@ def ends_of(column: pa.Array[Any]) -> NDArray[np.uint64]:
     if not len(column) or ends is None or letters is None:
         return np.zeros(len(column), dtype=np.uint64)
     at = _raw(ends, np.int32)[column.offset : column.offset + len(column) + 1].astype(np.int64)
-    before = bytes(2 * _WORD)
-    joined = np.frombuffer(before + letters.to_pybytes(), np.uint8)
+    before, own = bytes(2 * _WORD), memoryview(cast("Any", letters))[at[0] : at[-1]]  # of a slice the others are left
+    at -= at[0]
+    joined = np.frombuffer(b"".join((before, own)), np.uint8)
     words = np.ndarray(len(joined) - _WORD + 1, "<u8", joined, strides=(1,))  # the eight bytes from each byte on
     last, length = at[1:] + _WORD, np.diff(at)
     return _cut(words[last], length) * _ODD + _cut(words[last - _WORD], length - _WORD)
@@ -159,7 +160,10 @@ class _NoPandas:
 
 
 def _whole(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> pa.Array[Any]:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    """A column in one piece; Arrow would copy even one that is."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return cast("pa.Array[Any]", column.chunk(0) if column.num_chunks == 1 else column.combine_chunks())
 
 
 def _raw(buffer: pa.Buffer, kind: type[Number]) -> NDArray[Number]:

@@ -68,7 +68,7 @@ class Belief:
 
     @property
     def each(self) -> NDArray[np.float64]:
-        """α again; where an outcome stands for several, of one of these (`alike.py`), shape (cells, outcomes)."""
+        """α of single outcomes, shape (cells, outcomes): α, unless an outcome stands for several (`alike.py`)."""
         return self.alpha
 
     @property
@@ -100,13 +100,13 @@ class Belief:
         return Belief(plain.prior[cells], plain.counts[cells], plain.size[cells], plain.target)
 
     def single(self, cells: NDArray[np.intp], outcomes: NDArray[np.intp]) -> Belief:
-        """The belief about single shares: an outcome of a cell and all its others, for each of several pairs."""
+        """The belief about single shares: an outcome of a cell and the sum of the rest, for each of several pairs."""
         plain = self.rows(cells)
         prior, counts = (with_rest(part, outcomes) for part in (plain.prior, plain.counts))
         return Belief(prior, counts, plain.size, plain.target)
 
     def awaiting(self, pending: NDArray[np.int64]) -> Belief:
-        """The belief after pending requests, shape (cells,), are answered as expected on average.
+        """The belief if the pending requests, shape (cells,), were answered as expected: counts + pending · α/s.
 
         The means stay and the variances shrink, so that a batch is not asked all in one place.
         """
@@ -324,11 +324,11 @@ class Strata:
         return np.add.reduceat(weighted[..., self._order, :], self._starts, axis=-2)
 
 
-def _dot(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
+def _dot(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
     """The sum of products over outcomes, where NumPy is slow to add up two of them; (..., outcomes) to (...)."""
-    if one.shape[-1] == 2:
-        return one[..., 0] * other[..., 0] + one[..., 1] * other[..., 1]
-    total: NDArray[np.float64] = np.einsum("...o,...o->...", one, other)
+    if left.shape[-1] == 2:
+        return left[..., 0] * right[..., 0] + left[..., 1] * right[..., 1]
+    total: NDArray[np.float64] = np.einsum("...o,...o->...", left, right)
     return total
 
 

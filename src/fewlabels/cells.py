@@ -54,14 +54,14 @@ class Cells:
     scores
         The confidence of each item, shape (items,), or None.
     right
-        The outcome that a right prediction shows, shape (cells,), where outcomes are classes; None where
-        they are right and wrong themselves.
+        Where outcomes are classes: the outcome that a right prediction shows, shape (cells,); None where a label shows
+        only right or wrong.
     mistaken
         Where outcomes are classes and there are scores: the mean scores of each predicted class, shape (classes,
         classes). Away from the diagonal they say which mistakes to expect.
     merged
-        Where outcomes are classes: the outcome that each true class (column) is for each predicted class, shape
-        (classes, classes).
+        Where outcomes are classes: in row k and column j the outcome of an item that is predicted as class k and is
+        truly of class j, shape (classes, classes).
     predicted
         Where outcomes are classes: the predicted class of each item, shape (items,).
     answered
@@ -157,9 +157,10 @@ class Cells:
 def split(
     partition: Partition, key: NDArray[np.int32] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-    """Group, key and item → cell of the crossing of a partition with a key of each item.
+    """Split groups into cells: items of the same group and the same key share a cell.
 
-    With `key=None` the groups themselves are the cells.
+    Returns the group and the key of each cell, two of shape (cells,), and the cell of each item, shape (items,). With
+    `key=None` the groups themselves are the cells.
     """
     keys = 1 if key is None or not len(key) else int(key.max()) + 1
     code = partition.group.astype(np.int64) * keys + (0 if key is None else key)

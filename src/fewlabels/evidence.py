@@ -115,9 +115,9 @@ def _numbers(
 
     missing = column.is_null().to_numpy()
     gaps = [_apart(missing, np.ones_like(missing), n)] if 0 < missing.sum() < len(missing) else []
-    said = verdicts(column, choices)
-    if said is not None:
-        return [*_some(_apart(said == predicted, ~missing, n)), *gaps]
+    answers = verdicts(column, choices)
+    if answers is not None:
+        return [*_some(_apart(answers == predicted, ~missing, n)), *gaps]
     if pa.types.is_temporal(column.type):
         raise InputError(
             f"the column {name!r} holds times, and evidence must be numbers or words. Turn them into numbers."

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-# Ids are hashed this many at a time, so that they are never all Python objects at once.
-_BLOCK = 2**16
+# Ids are looked at this many at a time, so that what is made of them is never there for all at once.
+_BLOCK = 2**14
 # In a larger pool the first searches look at the end of every id, which takes less time than building the index.
 _LARGE, _SCANS = 2**13, 4
 # So few ids are found faster one by one.
@@ -82,10 +82,14 @@ class Index:
         """Compare the ends of all ids with those that are wanted, and then the few ids that end alike."""
         from fewlabels.arrow import ends_of, missing_in, text_column, texts_at
 
-        sought, ends = np.sort(ends_of(text_column(wanted))), ends_of(self._ids)
-        near = np.minimum(np.searchsorted(sought, ends), len(sought) - 1)
-        at = np.flatnonzero((sought[near] == ends) & ~missing_in(self._ids))
-        place = dict(zip(texts_at(self._ids, at), at.tolist(), strict=True))
+        sought = np.sort(ends_of(text_column(wanted)))
+        place: dict[str, int] = {}
+        for start in range(0, len(self._ids), _BLOCK):
+            block = self._ids.slice(start, _BLOCK)
+            ends = ends_of(block)
+            near = np.minimum(np.searchsorted(sought, ends), len(sought) - 1)
+            at = np.flatnonzero((sought[near] == ends) & ~missing_in(block))
+            place.update(zip(texts_at(block, at), (at + start).tolist(), strict=True))
         return np.array([place.get(item, -1) for item in wanted], dtype=np.int64)
 
     @cached_property

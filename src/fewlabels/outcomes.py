@@ -57,11 +57,7 @@ class Outcomes:
 
     @classmethod
     def of(
-        cls,
-        cells: Cells,
-        items: NDArray[np.int64],
-        shown: NDArray[np.int64],
-        right: NDArray[np.bool_] | None = None,
+        cls, cells: Cells, items: NDArray[np.int64], shown: NDArray[np.int64], right: NDArray[np.bool_] | None = None
     ) -> Outcomes:
         """Count the outcomes that the labels of some items show; all arrays have shape (labels,).
 

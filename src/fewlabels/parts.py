@@ -162,10 +162,7 @@ def names_of(family: Family) -> str:
 
 
 def build(
-    part: type[Any],
-    argument: str,
-    readers: Mapping[str, Callable[[str], object]] | None = None,
-    option: str = "",
+    part: type[Any], argument: str, readers: Mapping[str, Callable[[str], object]] | None = None, option: str = ""
 ) -> Any:
     """Make a part from the value after its name and a colon on the command line; "" if there is none.
 

@@ -173,7 +173,7 @@ class Pool:
                [ 1,  0],
                [-1,  0]], dtype=int32)
         """
-        answers = np.column_stack([self.predicted, *(one.predicted for one in self.rest)])
+        answers = np.column_stack([self.predicted, *(model.predicted for model in self.rest)])
         answers[answers >= len(self.choices)] = -1
         return answers
 
@@ -277,8 +277,8 @@ class Pool:
         if self.models or self.unanswered:
             yield framed(b"models") + framed(str(self.unanswered).encode())
             yield from (framed(name.encode()) for name in self.models)
-            for one in self.rest:
-                for array in (one.predicted, one.confidence, one.score_sums):
+            for model in self.rest:
+                for array in (model.predicted, model.confidence, model.score_sums):
                     yield framed(b"" if array is None else np.ascontiguousarray(array).tobytes())
         if self.evidence:
             yield framed(b"evidence") + b"".join(framed(name.encode()) for name in self.evidence)
@@ -320,14 +320,14 @@ class Pool:
     def positions(self, ids: Iterable[object]) -> NDArray[np.int64]:
         """The positions of items in the pool, shape (ids,); an unknown id is a LabelError."""
         wanted = [str(item) for item in ids]
-        found = self._index.find(wanted)
-        if unknown := [wanted[i] for i in np.flatnonzero(found < 0).tolist()]:
+        rows = self._index.find(wanted)
+        if unknown := [wanted[i] for i in np.flatnonzero(rows < 0).tolist()]:
             raise LabelError(
                 f"unknown {_listed('item', unknown)}: not in the pool (from {self.source}). Nothing was changed. "
                 f"{sentence(self.meant(unknown[0]))}",
                 items=unknown,
             )
-        return found
+        return rows
 
     def has(self, ids: Iterable[object]) -> NDArray[np.bool_]:
         """Whether each id is that of an item, or of a named one, shape (ids,)."""

@@ -56,11 +56,11 @@ class Prepared:
 
     @classmethod
     def at_once(cls, cells: Cells, several: Callable[[Sequence[Outcomes]], list[Belief]]) -> Prepared:
-        """Make it of a function for several outcomes."""
+        """Make it from a function that computes the beliefs after several `Outcomes` together."""
         return cls(cells, partial(_only, several), several)
 
     def beliefs(self, each: Sequence[Outcomes]) -> list[Belief]:
-        """The belief after each of several outcomes: labels that may all be true, say."""
+        """The belief after each of several versions of the labels, as there are where votes may be wrong."""
         return [self.belief(outcomes) for outcomes in each] if self.several is None else self.several(each)
 
     def blank(self) -> Belief:
@@ -166,7 +166,7 @@ class Counts(Prior):
 @register
 @dataclass(frozen=True)
 class Uniform(Counts):
-    """A prior that knows nothing: Beta(N0/2, N0/2), or N0/K for each of K classes.
+    """A prior that assumes nothing about the classifier: Beta(N0/2, N0/2), or N0/K for each of K classes.
 
     >>> import fewlabels as fl
     >>> fl.Uniform(strength=4)

@@ -69,8 +69,8 @@ def first_of_each(rows: NDArray[np.int64], group: NDArray[np.int32], most: int) 
     begins = np.flatnonzero(np.diff(group, prepend=-1))
     rank = np.arange(len(rows)) - np.repeat(begins, np.diff(begins, append=len(rows)))
     near = np.flatnonzero(rank < most)
-    found: list[int] = rows[near[np.argsort(rank[near], kind="stable")][:most]].tolist()
-    return found
+    chosen: list[int] = rows[near[np.argsort(rank[near], kind="stable")][:most]].tolist()
+    return chosen
 
 
 def keys_from(written: Iterable[str]) -> NDArray[np.uint64]:
@@ -136,7 +136,7 @@ class Reserve:
         """Items that each row stands for, shape (rows,): a named item is one of those of its unit, and counts 0."""
         return np.concatenate([self.size, np.zeros(len(self.unit), dtype=np.int64)])
 
-    @cached_property
+    @property
     def of_row(self) -> NDArray[np.int64]:
         """The unit of each row, shape (rows,)."""
         return np.concatenate([np.arange(self.units), self.unit])

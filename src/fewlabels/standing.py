@@ -261,13 +261,7 @@ def _said(task: Task, now: float, lack: str, *, labels: bool) -> str:
 
 
 def _now(
-    name: str,
-    task: Task,
-    belief: Belief,
-    cells: Cells,
-    rng: np.random.Generator,
-    draws: int,
-    progress: Table | None,
+    name: str, task: Task, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int, progress: Table | None
 ) -> tuple[float, bool]:
     """The number of a rule now, and whether labels of their own back what an answer says of its groups."""
     if name == "labels":

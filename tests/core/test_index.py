@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +20,10 @@ WANTED = ["item 7", "", "item 300", "Zoë", "item 299", "nobody", "Zoe"]
 
 
 @pytest.mark.parametrize("same", [False, True])
+@pytest.mark.parametrize("block", [7, 10_000], ids=["in blocks", "at once"])
 @pytest.mark.parametrize("scans", [0, 1_000], ids=["by the index", "by a look at every id"])
-def test_few_ids_and_many_are_found_alike(same: bool, scans: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_ids_and_many_are_found_alike(same: bool, block: int, scans: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "_BLOCK", block)
     monkeypatch.setattr(index, "_LARGE", 0)
     monkeypatch.setattr(index, "_SCANS", scans)
     if same:  # every id shares its hash with many others
@@ -34,6 +37,21 @@ def test_few_ids_and_many_are_found_alike(same: bool, scans: int, monkeypatch: p
     at = np.array([i for i, text in enumerate(IDS) if text is not None])
     np.testing.assert_array_equal(ids.find(everything), at)
     np.testing.assert_array_equal([ids.find([text])[0] for text in everything], at)
+
+
+@pytest.mark.parametrize("scans", [0, 1_000], ids=["by the index", "by a look at every id"])
+def test_a_search_needs_little_memory_beside_the_ids(scans: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A look at every id makes numbers of some ids at a time, and the index is 16 bytes for each."""
+    monkeypatch.setattr(index, "_SCANS", scans)
+    count = 100_000
+    ids = Index(pa.array([f"item-{i:09}" for i in range(count)], pa.string()))
+    tracemalloc.start()
+    try:
+        assert ids.find(["item-000000007", f"item-{count - 1:09}", "item-9"]).tolist() == [7, count - 1, -1]
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 32 * count if scans else 48 * count
 
 
 def test_a_look_at_a_large_pool_does_not_load_pandas() -> None:

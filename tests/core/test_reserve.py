@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 import fewlabels as fl
 from fewlabels.engines.columns import Columns
 from fewlabels.io.tables import first_items, read_table
+from fewlabels.learned.items.strips import Factors, strips
 from fewlabels.outcomes import Outcomes
 from fewlabels.reserve import BINS, EDGES, bin_of, keys_of
 from tests.support.memory_table import MemoryTable, bin_of_one
@@ -112,6 +114,27 @@ def test_naming_more_items_changes_no_number() -> None:
             for pool, groups in ((few, one), (more, other))
         )
         np.testing.assert_array_equal(a.mean(), b.mean())
+
+
+def test_the_model_needs_little_memory_for_named_items() -> None:
+    """They are like their units, so only their strips are looked up: a few numbers for each."""
+    named, unit = 100_000, np.arange(100_000) % 1_000
+    rng = np.random.default_rng(0)
+    said, cell = rng.random(1_000), rng.integers(10, size=1_000).astype(np.int32)
+    of_row = np.concatenate([np.arange(1_000), unit])
+    levels = Factors([cell[of_row].astype(np.int64)])
+    count = np.concatenate([np.full(1_000, 500), np.zeros(named, dtype=np.int64)])
+    given_rows = said[of_row], cell[of_row], levels, None, count
+    tracemalloc.start()
+    try:
+        found = strips(*given_rows)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(found.strip, found.strip[:1_000][of_row])
+    units_alone = strips(said, cell, levels.of(slice(1_000)), None, count[:1_000])
+    np.testing.assert_array_equal(units_alone.x, found.x)
+    assert most < 60 * named, most
 
 
 @settings(max_examples=25, deadline=None)

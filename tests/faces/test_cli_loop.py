@@ -387,6 +387,8 @@ def test_a_dry_run_writes_nothing(folder) -> None:
         (["--compare", "ant,cet"], "Did you mean 'cat'?"),
         (["--compare", "ant"], "does not name two groups, separated by a comma"),
         (["--groups", "column:txt"], "--groups column:txt: predictions.csv has no column 'txt'. Did you mean 'text'?"),
+        (["--groups", "column:a x b"], "To cross columns: --groups column:a,column:b. The columns are"),
+        (["--groups", "column:a × column:b"], "To cross columns: --groups column:a,column:b. The columns are"),
         (["--prior", "flat"], "--prior flat is not known. Use one of uniform, informed, learned"),
         (["--prior", "informed:many"], "--prior informed:many: informed:many needs a number, as in informed:10"),
         (["--prior", "learned:3"], "--prior learned:3: learned takes no value. Write learned, without"),

@@ -39,6 +39,30 @@ def test_a_learned_number_without_labels_is_marked_as_such() -> None:
     assert {row.evidence for row in read(audit, foresee=False, draws=500).groups} == {"few"}  # 27 labels in all
 
 
+def test_a_report_of_a_few_labels_shows_that_they_are_few_and_nothing_else() -> None:
+    """After one label it had the precision, recall and F1 of every class, and eight pictures without a finding."""
+    few, more = (read(told(labels), foresee=False, draws=500) for labels in (4, 40))
+    assert list(few.plots) == [few.main_plot]
+    assert few.classes is None
+    assert few.learned == ()
+    assert more.classes is not None
+    assert len(more.plots) > 3
+
+
+def test_more_labels_help_only_where_there_are_more_items() -> None:
+    """With all items labelled, a report said what four times as many labels would give; here are 400 items."""
+    said = [read(told(labels), foresee=False, draws=500).more.sentences() for labels in (0, 20, 120)]
+    assert ["four times" in sentences[-1] for sentences in said] == [False, True, False]
+
+
+def test_a_column_without_any_place_is_left_out() -> None:
+    question = fl.Identify(fl.Accuracy(), lowest=1)
+    early = read(told_exactly(dict.fromkeys(("shirt", "coat", "bag", "boot"), (4, 4)), task=question), draws=2_000)
+    late = read(told_exactly({"shirt": (1, 39), "coat": (40, 0)}, task=question), draws=2_000)
+    assert [">place<" in report.html() for report in (early, late)] == [False, True]
+    assert ["| place |" in report.markdown() for report in (early, late)] == [False, True]
+
+
 def test_groups_outside_the_question_are_marked() -> None:
     audit = told(40, task=fl.Compare(fl.Accuracy(), "bag", "boot"))
     rows = read(audit, foresee=False, draws=500).groups

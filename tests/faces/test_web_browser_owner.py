@@ -90,4 +90,4 @@ def test_an_open_dashboard_does_not_keep_the_server_from_ending(house: House, si
         house.server.kill()
         house.server.start()
     site.audit().ask(3)
-    page.wait_for_function("() => document.querySelectorAll('.tile b')[1].textContent === '3'")  # and it comes back
+    page.wait_for_function("() => document.querySelectorAll('.tile b')[1]?.textContent === '3'")  # and it comes back

@@ -68,7 +68,7 @@ def test_the_pace_is_that_of_the_last_quarter_of_an_hour() -> None:
     assert pace.per_hour(now, "nobody") == 0
     begun = paced([(0.5, "ann", "label", "a"), (0.4, "ann", "label", "b")])
     assert begun.per_hour(now) is begun.per_hour(now, "ann") is None  # half a minute says nothing about an hour
-    assert begun.over_time(now).finding() == "2 answers in less than a minute"
+    assert begun.over_time(now).finding() == "2 answers so far"
 
 
 def test_a_file_of_answers_is_nobody_at_work() -> None:
@@ -98,7 +98,7 @@ def test_a_correction_is_one_answer_and_one_that_was_taken_back_is_none() -> Non
     chart = paced([(float(minutes), who, kind, item) for minutes, who, kind, item in rows]).over_time(NOW.timestamp())
     assert [total for _, total in chart.points] == [1, 2, 1, 2, 2]  # the last point is there in any case
     assert chart.points[0][0] == -3000
-    assert chart.finding() == "2 answers in 50 minutes; nobody is labelling now"
+    assert chart.finding() == "2 answers, the last 5 min ago"
 
 
 def test_only_what_is_new_is_read() -> None:
@@ -241,6 +241,37 @@ def test_how_often_people_are_right_takes_the_place_of_lesser_numbers() -> None:
     assert re.search(r"<td class=\"number\">\d[\d.]*%<br>", part.text)
 
 
+def test_noughts_take_no_room() -> None:
+    """Beside the labels stood "0 handed out" and "0 to decide", and columns of noughts pushed the last one out."""
+    site = make_site(overlap=2)
+    audit = site.audit()
+    for who, label in (("ann", "class 0"), ("bob", "class 0")):
+        audit.tell(dict.fromkeys(audit.ask(3, annotator=who).ids, label), annotator=who)
+    with client_of(site) as client:
+
+        def shown() -> tuple[list[str], list[str], str]:
+            live, done, home = (
+                client.get(path, headers=bearer(site.owner)).text
+                for path in ("/part/live/audit", "/part/work/audit", "/")
+            )
+            tiles = [words(tile) for tile in re.findall(r'<div class="tile">.*?</div>', live)]
+            return tiles, re.findall(r'<th scope="col"[^>]*>([^<]*)<', done), words(home)
+
+        tiles, heads, home = shown()
+        assert tiles == ["3 labels"]
+        assert heads == ["Who", "Answers", "Last"]
+        assert "handed out" not in home
+        assert "to decide" not in home
+
+        for who, label in (("ann", "class 0"), ("bob", "class 1")):
+            audit.tell(dict.fromkeys(audit.ask(2, annotator=who).ids, label), annotator=who)
+        audit.ask(1, annotator="ann")
+        tiles, heads, home = shown()
+        assert tiles == ["3 labels", "1 handed out", "2 to decide"]  # what waits for the owner is with nobody else
+        assert heads == ["Who", "Answers", "Holds", "Last"]
+        assert "3 labels, 1 handed out, 2 to decide;" in home
+
+
 def test_votes_that_differ_are_counted_once_where_they_are_weighed() -> None:
     site = make_site(pool=pool_of_texts(20, 3), overlap=2, noisy=True, prior=fl.Uniform(), stop=fl.Stop(labels=2))
     audit = site.audit()
@@ -270,7 +301,7 @@ def test_headers_stand_as_their_numbers_do_and_shares_are_in_percent(part: str) 
     assert len(rows) == 4
     for row in rows:
         assert [kind for kind, _ in row] == [kind for kind, _ in heads]
-        assert re.fullmatch(r"\d+ of \d+|0", row[2][1])
+        assert re.fullmatch(r"\d+ of \d+|–", row[2][1])
         assert re.fullmatch(r"[\d.]+%", row[3][1])
         assert re.fullmatch(r"[\d.]+% – [\d.]+%", row[4][1])
     estimates = [float(row[3][1].rstrip("%")) for row in rows]

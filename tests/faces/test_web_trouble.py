@@ -87,6 +87,27 @@ def test_a_database_that_is_away_at_the_start_is_no_trouble(tmp_path: Path) -> N
     service.warm_up()
 
 
+def test_a_part_that_fails_at_the_start_does_not_keep_the_others_from_being_ready(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Somebody's own metric can fail in any way; that thread would have ended with a traceback."""
+    site = make_site()
+    audit = site.audit()
+    fl.create(site.store, "newer", audit.pool)
+    service = create_app(site.store).state.service
+    assert service.names()[-1] == "newer"
+    ready = []
+
+    def belief(assessment: fl.Assessment) -> None:
+        if assessment.name == "newer":
+            raise ZeroDivisionError("a metric of somebody's own")
+        ready.append(assessment.name)
+
+    monkeypatch.setattr(fl.Assessment, "belief", belief)
+    service.warm_up()
+    assert ready == ["audit"]
+
+
 # --- a lost database
 
 

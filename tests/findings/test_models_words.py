@@ -132,6 +132,19 @@ def test_a_comparison_that_is_not_sure_says_probably() -> None:
     assert task.next_steps(sure, Ahead()) == ("The comparison is settled enough to act on.",)
 
 
+def test_half_of_the_probability_is_no_reason_to_say_that_a_model_is_better() -> None:
+    """Without a label, it said "a is right more often than b, with probability 50%"."""
+    pool = fl.read_pool({"a": {"predicted": wrong(0, 20)}, "b": {"predicted": wrong(20, 40)}})
+    pair = fl.CompareModels(fl.Accuracy(), "a", "b", rope=0.02)
+    words = fl.create(None, "pair", pool, task=pair).answer(draws=400).words
+    assert re.fullmatch(r"a may be right .* b \(rope ±2 points\), with probability \d+%\.", words)
+    halves = fl.read_pool({"a": {"predicted": wrong(0, 20), "half": [k < 30 for k in range(200)]},
+                           "b": {"predicted": wrong(20, 40)}})  # fmt: skip
+    words = fl.create(None, "pair", halves, "column:half", task=pair).answer(draws=400).words
+    assert words.startswith("False: a may be right ")
+    assert "; True: a may be right " in words
+
+
 def test_the_best_guess_of_every_group_is_named() -> None:
     """It said that "all of these" are right with a chance of 46%, and named none of them."""
     rows = [{"group": f"{where}: m{k}", "chance": c} for where in ("de", "en") for k, c in ((1, 0.5), (2, 0.2))]
@@ -191,3 +204,18 @@ def test_how_far_models_are_behind_is_in_report_and_dashboard() -> None:
     assert table["Model"] == ("good", "bad")
     assert table["Chance"] == ("over 99%", "under 1%")
     assert table["Behind"] == ("0.0 points", "12.5 points")
+
+
+@pytest.mark.parametrize("task", [BEST, fl.CompareModels(fl.Accuracy(), "new", "old", rope=0)])
+def test_models_too_close_for_a_pool_are_called_so_and_where_to_ask_about_these_items(task: fl.Task) -> None:
+    old = wrong(0, 12, wrong(30, 40))
+    close = asked(task, "population", old=old, new=wrong(12, 22, wrong(30, 40)))
+    far = asked(task, "population", old=old, new=wrong(30, 40))
+    exact = asked(task, "pool", old=old, new=wrong(12, 22, wrong(30, 40)))
+    words = "Even with labels of all 200 items, the answer would hardly be 95% sure"
+    here = [doubt for doubt in find(close).doubts if doubt.startswith(words)]
+    assert len(here) == 1
+    assert "begin with the target 'pool'" in here[0]
+    assert words in " ".join(dashboard(close).finding.doubts)
+    assert not any(words in doubt for audit in (far, exact) for doubt in find(audit).doubts)
+    assert (find(exact).answer.probability or 0) > 0.95

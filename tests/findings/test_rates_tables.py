@@ -228,3 +228,16 @@ def test_a_gap_between_groups_that_are_wholly_labelled_rests_on_nothing_else() -
     made = fl.create(None, "all", pool, "column:sex", target="pool")
     made.tell({item: "no" if item == "0" else ["yes", "no"][int(item) % 2] for item in made.ask(20).ids})
     assert not [words for words in made.fairness("column:sex", positive="yes").words if "alone" in words]
+
+
+def test_no_class_is_called_the_worst_by_mistakes_that_no_label_shows() -> None:
+    """A class of which all 78 labels were found was said to have the lowest recall, by what others had shown."""
+    pool = fl.read_pool({"predicted": ["a"] * 200 + ["b"] * 200}, classes=["a", "b"])
+    audit = fl.create(None, "x", pool, prior=fl.Uniform())
+    audit.tell({str(i): "a" for i in range(150)} | {str(i): "b" for i in range(200, 206)}, adopt=True)
+    precision, *_ = audit.classes().words
+    assert precision.startswith("It is too early to say which class has the lowest precision. The most likely is b")
+    assert precision.endswith("but no label shows such a mistake.")
+    audit.tell({"206": "a"}, adopt=True)
+    precision, *_ = audit.classes().words
+    assert precision.startswith("Lowest precision: b")

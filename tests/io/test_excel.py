@@ -45,6 +45,18 @@ def test_predictions_are_read(tmp_path: Path) -> None:
     assert pool.column("when")[1].as_py() == DAYS[1]
 
 
+def test_numbers_that_are_texts_are_read_as_from_csv(tmp_path: Path) -> None:
+    """A column of texts such as 91,5 % was no confidence in a workbook, and the same in CSV was one."""
+    rows: list[list[object]] = [["id", "predicted", "confidence", "share", "rating"]]
+    rows += [[i, ("10 %", "20 %")[i % 2], f"{50 + i},5 %", f"0,{i + 1}", "3 %" if i else "?"] for i in range(6)]
+    path = saved(tmp_path / "p.xlsx", rows)
+    pool = fl.read_pool(path, columns=["share", "rating"])
+    assert pool.confidence == pytest.approx([0.505 + i / 100 for i in range(6)])
+    assert pool.column("share").to_pylist() == pytest.approx([(i + 1) / 10 for i in range(6)])
+    assert pool.classes == ("10 %", "20 %")  # names, whatever they look like
+    assert pool.column("rating").to_pylist() == ["?", *["3 %"] * 5]
+
+
 def test_titles_above_the_names_of_the_columns_are_passed_over(tmp_path: Path) -> None:
     rows: list[list[object]] = [["Report of March"], [], ["by the help desk"], ["id", "predicted", "team"]]
     pool = fl.read_pool(saved(tmp_path / "p.xlsx", [*rows, *([i, "ab"[i % 2], "N"] for i in range(6))]))

@@ -366,3 +366,12 @@ def test_any_spelling_reaches_across_files():
     assert pool.answers.tolist() == [[1, 1], [1, 0], [1, 1], [0, 0], [0, 0]]
     with pytest.raises(fl.InputError, match="only in case"):
         fl.read_pool({"one": one, "two": two})
+
+
+def test_a_class_that_is_spelt_like_a_missing_answer_stays_a_class() -> None:
+    """It became "(no answer)", the class of items that a model did not answer, and could not be right any more."""
+    says = {"id": list("1234"), "predicted": ["yes", "no answer", "no", "No answer"]}
+    silent = {"id": list("1234"), "predicted": ["yes", None, None, None]}
+    pool = fl.read_pool({"says": says, "silent": silent}, any_spelling=True)
+    assert pool.choices == ("no", "no answer", "yes")
+    assert pool.answers.tolist() == [[2, 2], [1, -1], [0, -1], [1, -1]]

@@ -268,6 +268,11 @@ def test_who_drew_items_is_read_from_columns_and_leaves_them_columns(seed: int) 
 # --- the past
 
 
+def then(ledger: Ledger, events: int, overlap: int = 1) -> Ledger:
+    """The ledger as it was after some events, by its past."""
+    return next(ledger.past.each(lambda: ledger_of(overlap), [events]))
+
+
 def shown(ledger: Ledger) -> dict[str, Any]:
     """Everything that results are read from: labels, counts, and how the items were drawn."""
     taken = np.flatnonzero(ledger.pending | (ledger.true >= 0))
@@ -295,9 +300,9 @@ def test_the_past_is_what_reading_a_part_of_the_log_shows(overlap: int, seed: in
     again.read(events[100:])
     slow = ledger_of(overlap)
     for count in range(len(events) + 1):
-        assert shown(again.past.then(lambda: ledger_of(overlap), count)) == shown(slow), count
+        assert shown(then(again, count, overlap)) == shown(slow), count
         if count <= 100:
-            assert shown(early.past.then(lambda: ledger_of(overlap), count)) == shown(slow), count
+            assert shown(then(early, count, overlap)) == shown(slow), count
         slow.read(events[count : count + 1])
 
 
@@ -341,5 +346,5 @@ def test_a_copy_that_reads_on_leaves_the_other_alone() -> None:
     first.read(events[:30])
     second = first.copy()
     second.read(events[30:])
-    assert shown(second.past.then(lambda: ledger_of(1), 60)) == shown(second)
-    assert shown(first.past.then(lambda: ledger_of(1), 60)) == shown(first)
+    assert shown(then(second, 60)) == shown(second)
+    assert shown(then(first, 60)) == shown(first)

@@ -298,6 +298,7 @@ def test_a_report_about_models_promises_no_shorter_ranges():
     audit = fl.create(None, "best", pool, task=fl.Best(fl.Accuracy()))
     audit.tell({item: labels[item] for item in audit.ask(5).ids})
     one = fl.create(None, "one", pool, task=fl.Estimate(fl.Accuracy()), model=pool.models[0])
+    one.tell({item: labels[item] for item in one.ask(5).ids})
     assert "even when it is clear which is better" in find(audit, draws=500).words.reading
     assert "do not read much into" in find(one, draws=500).words.reading
     assert not any("four times" in words for words in more_labels(audit, 200, foresee=False).sentences())

@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 import fewlabels as fl
 from fewlabels.learned.items import differing
 from fewlabels.learned.items.believed import in_words
-from fewlabels.learned.items.strips import KINDS
+from fewlabels.learned.items.kinds import KINDS
 from fewlabels.outcomes import Outcomes
 from fewlabels.tasks import Rewards
 from tests.support.learned import belief_from, make_pool, sorted_items, world
@@ -173,7 +173,7 @@ def test_the_number_over_all_items_is_calibrated_after_seeking_the_worst_groups(
 @pytest.mark.slow
 def test_without_the_slope_between_groups_that_number_would_be_too_low(monkeypatch):
     """Worlds with g around 0.7, as newsgroups has it, seen with g = 0: the test above has teeth."""
-    module, make, runs = sys.modules["fewlabels.learned.items.strips"], drawn_from_the_prior, 120
+    module, make, runs = sys.modules["fewlabels.learned.items.kinds"], drawn_from_the_prior, 120
     blind, strong = KINDS.copy(), KINDS.copy()
     blind[:, 5:] = 0, 1e-3
     strong[:, 5] = 2.1  # the groups are sites: columns have a third of it

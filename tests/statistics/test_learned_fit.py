@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 import fewlabels as fl
 from fewlabels.learned import items as trust
 from fewlabels.learned.items import differing, fit
-from fewlabels.learned.items.strips import KINDS, intercepts, kinds_of
+from fewlabels.learned.items.kinds import KINDS, intercepts, kinds_of
 from fewlabels.learned.on_cells import factors
 from fewlabels.outcomes import Outcomes
 from tests.support.learned import belief_from, brute_force, make_pool, sorted_items, strips_of, world

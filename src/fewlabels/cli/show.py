@@ -242,7 +242,7 @@ def _words(audit: Assessment, known: dict[str, Any], address: str) -> list[str]:
         lines[-1] += f" {known['standing']['words']}"
     if known["disputed"]:
         lines.append(
-            f"{counted(known['disputed'], 'item')} waiting for your decision, since people skipped or disagreed. See: "
+            f"Your decision is needed on {counted(known['disputed'], 'item')}: people skipped or disagreed. See: "
             f"fewlabels export {where} disputed, then fewlabels tell {where} FILE --decide"
         )
     sentences = (known.get("headline"), known.get("basis"), *known.get("doubts", ()))

@@ -93,8 +93,8 @@ class DuckDBTable(RemoteTable):
             self._connection.close()
 
     def _matching(self, pattern: str) -> list[str]:
-        found = self._connection.sql(f"SELECT file FROM glob({literal(pattern)}) ORDER BY file").fetchall()
-        return [file for (file,) in found]
+        rows = self._connection.sql(f"SELECT file FROM glob({literal(pattern)}) ORDER BY file").fetchall()
+        return [file for (file,) in rows]
 
     def _ask(self, step: str, text: str, bound: Sequence[str | int] = ()) -> pa.Table:
         text = with_bound(text, lambda place: f"${place + 1}")
@@ -180,8 +180,8 @@ def extension_in(words: str) -> str | None:
     'delta'
     >>> extension_in("IO Error: No files found that match the pattern")
     """
-    found = re.search(r"install\w* the required extension '(\w+)", words)
-    return found[1] if found else None
+    match = re.search(r"install\w* the required extension '(\w+)", words)
+    return match[1] if match else None
 
 
 def named_first(files: Sequence[str], words: str) -> list[str]:
@@ -224,9 +224,9 @@ class RelationTable(DuckDBTable):
             self.progress(Step(step))
         with self._lock, self._plain_errors():
             fl_limits = self._limits  # DuckDB finds it here by its name
-            found: pa.Table = self._relation.query(_RELATION, with_bound(text, values.__getitem__)).to_arrow_table()
+            rows: pa.Table = self._relation.query(_RELATION, with_bound(text, values.__getitem__)).to_arrow_table()
             del fl_limits
-            return found
+            return rows
 
     def _sent(self, limits: pa.Table) -> Generator[str]:
         with self._lock:

@@ -105,12 +105,12 @@ class RemoteTable(ABC):
         """
         texts = self._texts(columns)
         trouble.check_whole(self.name, texts, lambda text: self._ask("columns", text))
-        found = self._ask("summary", texts.summary())
+        counts = self._ask("summary", texts.summary())
         names = [*columns.summary.names, "no_id"]
-        found = found.rename_columns(names)
-        trouble.check_summary(self.name, columns, found, lambda what: self._ask("summary", texts.example(what)))
-        found = found.select(columns.summary.names).cast(columns.summary)
-        return found.sort_by([(name, "ascending") for name in (*columns.strata, "bin")])
+        counts = counts.rename_columns(names)
+        trouble.check_summary(self.name, columns, counts, lambda what: self._ask("summary", texts.example(what)))
+        counts = counts.select(columns.summary.names).cast(columns.summary)
+        return counts.sort_by([(name, "ascending") for name in (*columns.strata, "bin")])
 
     def spread(self, columns: Columns, name: str) -> tuple[float, float, float, float] | None:
         """Lowest, highest, mean and standard deviation of a column of numbers; None if it has none, or no numbers."""
@@ -135,8 +135,8 @@ class RemoteTable(ABC):
 
     def check_ids(self, columns: Columns) -> None:
         """InputError if two rows have the same id, with how many and an example."""
-        found = self._ask("ids", self._texts(columns).repeated())
-        trouble.check_repeated(self.name, found)
+        repeated = self._ask("ids", self._texts(columns).repeated())
+        trouble.check_repeated(self.name, repeated)
 
     def reserve(self, columns: Columns, summary: pa.Table, seed: int, wanted: int | pa.Table) -> pa.Table:
         """The first items of the queue of every stratum: columns `Columns.items` and "key".
@@ -178,27 +178,27 @@ class RemoteTable(ABC):
         trouble.check_ids_there(self.name, id, total - with_id)
         share = (rows + 6 * rows**0.5) / max(total, 1)
         while True:
-            found = self._ask("sample", texts.sample(seed, key_limit(share) if upto is None else upto))
-            if upto is not None or found.num_rows >= rows or share >= 1:
+            sampled = self._ask("sample", texts.sample(seed, key_limit(share) if upto is None else upto))
+            if upto is not None or sampled.num_rows >= rows or share >= 1:
                 break
             share *= 2
-        found = found.sort_by([(found.column_names[-1], "ascending")])
-        keys = found.column(found.num_columns - 1).to_pylist()
+        sampled = sampled.sort_by([(sampled.column_names[-1], "ascending")])
+        keys = sampled.column(sampled.num_columns - 1).to_pylist()
         last = upto or "g"
         if upto is None and len(keys) > rows:
             last = str(keys[rows])
-            found = found.slice(0, max(keys.index(last), 1))
-        return Sample(found.drop_columns(found.column_names[-1]), total, last)
+            sampled = sampled.slice(0, max(keys.index(last), 1))
+        return Sample(sampled.drop_columns(sampled.column_names[-1]), total, last)
 
     def _below(self, texts: Texts, queues: Queues, seed: int) -> tuple[pa.Table, Any]:
         """The items below the limits of some queues, and the queue of each, shape (items,)."""
         names, parts = [*texts.columns.items, "key"], []
         with closing(self._sent(queues.limits())) as sent:
             for limits in sent:
-                found = self._ask("reserve", texts.reserve(seed, limits, strips=queues.strips is not None))
-                parts.append(_named(found, ["queue", *names]))
-        found = stacked(parts)
-        return found.drop_columns("queue"), found["queue"].to_numpy()
+                rows = self._ask("reserve", texts.reserve(seed, limits, strips=queues.strips is not None))
+                parts.append(_named(rows, ["queue", *names]))
+        rows = stacked(parts)
+        return rows.drop_columns("queue"), rows["queue"].to_numpy()
 
     def lookup(self, columns: Columns, ids: Sequence[str]) -> pa.Table:
         """The items with these ids, in the order of the ids: columns `Columns.items`. Unknown ids are left out."""

@@ -111,8 +111,8 @@ def _counts(audit: Assessment, model: str | None) -> dict[str, list[int]]:
     """The labels behind each class: those predicted as it, and those truly of it."""
     pool = audit.pool_of(model)
     items, true = audit.majority_items()
-    said = pool.predicted[items]
-    of = [said, said[said == true], true, true[said == true]]
+    predicted = pool.predicted[items]
+    of = [predicted, predicted[predicted == true], true, true[predicted == true]]
     names = ("labelled", "right", "true_labelled", "found")
     k = len(pool.choices)
     return {name: np.bincount(these, minlength=k)[:k].tolist() for name, these in zip(names, of, strict=True)}
@@ -166,19 +166,20 @@ def _worst(table: Table, values: dict[str, NDArray[np.float64]]) -> list[str]:
     sentences = []
     for name, drawn in values.items():
         counted = table["labelled"] if name == "precision" else table["true_labelled"]
-        there = np.array([count >= FEW and mean is not None for count, mean in zip(counted, table[name], strict=True)])
-        if there.sum() < 2:
+        known = np.array([count >= FEW and mean is not None for count, mean in zip(counted, table[name], strict=True)])
+        if known.sum() < 2:
             continue
-        filled = np.where(np.isfinite(drawn) & there, drawn, np.inf)
+        filled = np.where(np.isfinite(drawn) & known, drawn, np.inf)
         chance = np.bincount(filled.argmin(axis=1), minlength=len(table)) / len(drawn)
         worst = int(chance.argmax())
         noun, group = name.replace("f1", "F1"), shortened(table["class"][worst], 60)
         sure = float(chance[worst])
-        among = "" if there.all() else f" Only the {int(there.sum())} classes with at least five labels are compared."
-        if sure < 0.5:
+        among = "" if known.all() else f" Only the {int(known.sum())} classes with at least five labels are compared."
+        if sure < 0.5 or not _is_seen(table, name, worst):
+            but = "" if _is_seen(table, name, worst) else ", but no label shows such a mistake"
             sentences.append(
                 f"It is too early to say which class has the lowest {noun}. The most likely is {group}, with a "
-                f"probability of {probability(sure)}.{among}"
+                f"probability of {probability(sure)}{but}.{among}"
             )
             continue
         value = Style(share=True).spread(*(table[f"{name}{end}"][worst] for end in ("", "_low", "_high")))
@@ -187,6 +188,12 @@ def _worst(table: Table, values: dict[str, NDArray[np.float64]]) -> list[str]:
             f"{_WORDS[name]} (probability {probability(sure)}).{among}"
         )
     return sentences
+
+
+def _is_seen(table: Table, name: str, at: int) -> bool:
+    """Whether a label shows a mistake of the kind that makes a ratio low."""
+    wrong, missed = (table[n][at] - table[k][at] for k, n in (("right", "labelled"), ("found", "true_labelled")))
+    return {"precision": wrong, "recall": missed, "f1": wrong + missed}[name] > 0
 
 
 def readable_classes(table: Table) -> Table:

@@ -170,10 +170,10 @@ def _measures(
         raise InputError(f"there is no class {positive!r}. The classes are {', '.join(map(repr, pool.choices[:20]))}.")
     shares = audit.draws(draws, metric=Hits(positive), groups=groups, model=model)[..., 0]
     hit, true = shares[:, :, 0] * size, shares[:, :, 1] * size
-    said = pool.predicted == pool.classes.index(positive)
+    positives = pool.predicted == pool.classes.index(positive)
     # A row may stand for many items, where they stay in a table.
-    count = None if pool.count is None else pool.count[said]
-    called = np.broadcast_to(items_of(groups.group[said], len(groups), count).astype(float), hit.shape)
+    count = None if pool.count is None else pool.count[positives]
+    called = np.broadcast_to(items_of(groups.group[positives], len(groups), count).astype(float), hit.shape)
     return [
         *made,
         _Measure("true positive rate", hit, true),
@@ -189,16 +189,16 @@ def _labels_of(
     """Counted labels of each group: k and n of every measure, two of shape (groups,)."""
     labels, pool = audit.labels(), audit.pool_of(model)
     items, true = pool.positions(labels), pool.class_positions(labels.values())
-    said, group = pool.predicted[items], groups.group[items]
+    predicted, group = pool.predicted[items], groups.group[items]
 
     def counted(which: NDArray[np.bool_]) -> NDArray[np.int64]:
         return np.bincount(group[which], minlength=len(groups))
 
-    known = {"accuracy": (counted(said == true), counted(true >= 0))}
+    known = {"accuracy": (counted(predicted == true), counted(true >= 0))}
     if positive is None:
         return known
     yes = pool.classes.index(positive)
-    called, is_yes = said == yes, true == yes
+    called, is_yes = predicted == yes, true == yes
     return known | {
         "true positive rate": (counted(called & is_yes), counted(is_yes)),
         "false positive rate": (counted(called & ~is_yes), counted(~is_yes)),
@@ -237,10 +237,7 @@ def _rows(
 
 
 def _gap(
-    measure: _Measure,
-    groups: Partition,
-    counted: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
-    level: float,
+    measure: _Measure, groups: Partition, counted: tuple[NDArray[np.int64], NDArray[np.int64]] | None, level: float
 ) -> list[dict[str, Any]]:
     """The gap between the highest and the lowest group, among those with five labels that count; none if under two."""
     values = measure.values()

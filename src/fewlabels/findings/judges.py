@@ -231,8 +231,8 @@ def _never_right(audit: Assessment) -> NDArray[np.bool_]:
     pool = audit.pool
     if isinstance(audit.spec.task.metric, Prevalence):
         return np.zeros(pool.rows, dtype=bool)
-    found: NDArray[np.bool_] = pool.predicted >= len(pool.choices)
-    return found
+    refused: NDArray[np.bool_] = pool.predicted >= len(pool.choices)
+    return refused
 
 
 def _labels(
@@ -251,8 +251,8 @@ def _passed_by(audit: Assessment, items: NDArray[np.int64], true: NDArray[np.int
     """Whether items of these true classes pass, shape (labels,)."""
     pool, metric = audit.pool, audit.spec.task.metric
     passed = pool.choices.index(metric.positive) if isinstance(metric, Prevalence) else pool.predicted[items]
-    found: NDArray[np.bool_] = true == passed
-    return found
+    right: NDArray[np.bool_] = true == passed
+    return right
 
 
 def _mirrored(audit: Assessment, judge: Judge) -> tuple[Pool, Prevalence]:

@@ -113,5 +113,5 @@ def certainty(finding: Finding) -> KeyFigure | None:
     if len(chances) < 2:
         return KeyFigure("Answer is right", probability(sure), "by the labels so far")
     every = "both" if len(chances) == 2 else "all"
-    about = f"{every} are right with a chance of {probability(sure)}"
+    about = f"{every} with a probability of {probability(sure)}"
     return KeyFigure(f"Right among the {spelled(len(chances))} named", f"about {round(sum(chances))}", about)

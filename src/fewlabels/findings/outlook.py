@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fewlabels.standing import Standing
 
 # Not so where labels go to items on which models differ: these run out, and say little about how often each is right.
+# Nor where fewer than four times as many items are there to be labelled.
 _SHORTER = "With four times as many labels, a range is about half as long."
 
 
@@ -22,12 +23,12 @@ class More:
 
     standing: Standing
     forecast: Forecast | None
-    of_models: bool = False
+    is_shorter: bool = True
 
     def sentences(self) -> tuple[str, ...]:
         """Return the progress and the forecast in words."""
         ahead = () if self.forecast is None else (self.forecast.advised(),)
-        return (self.standing.words, *ahead, *(() if self.of_models else (_SHORTER,)))
+        return (self.standing.words, *ahead, *((_SHORTER,) if self.is_shorter else ()))
 
     def to_json(self) -> dict[str, Any]:
         """Return the progress and the forecast as plain JSON values."""
@@ -45,7 +46,8 @@ def more_labels(
     standing = audit.standing(draws=draws)
     wanted = foresee and audit.labelled > 0
     forecast = foreseen(audit, standing, progress) if wanted else None
-    return More(standing, forecast, audit.spec.task.of_models)
+    is_shorter = not audit.spec.task.of_models and 0 < 4 * audit.labelled <= len(audit.pool)
+    return More(standing, forecast, is_shorter)
 
 
 def foreseen(

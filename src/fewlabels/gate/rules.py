@@ -126,12 +126,7 @@ def rule_of(rule: str | Rule | None, task: Task, **settings: Any) -> Rule:
 
 
 def certify_from(
-    text: str,
-    pool: Pool,
-    *,
-    only: Sequence[str] = (),
-    sure: float = 0.95,
-    guarantee: Literal["anytime"] | None = None,
+    text: str, pool: Pool, *, only: Sequence[str] = (), sure: float = 0.95, guarantee: Literal["anytime"] | None = None
 ) -> Certify:
     """The task that a rule describes.
 

@@ -80,7 +80,7 @@ def open_excel(path: Path, name: str, within: Limits) -> Source:
     if len({head[i] for i in named}) < len(named):
         twice = next(head[i] for i in named if head.count(head[i]) > 1)
         raise InputError(f"{name} has two columns called {twice!r}. Rename one of them.")
-    source = table_source(name, pa.table({str(head[i]): _column(columns[i]) for i in named}))
+    source = table_source(name, pa.table({str(head[i]): _column(columns[i], str(head[i])) for i in named}))
     return replace(source, line=places.__getitem__, sheet=True)
 
 
@@ -150,16 +150,39 @@ def _rows(sheet: Any, name: str, within: Limits, room: Counter) -> list[tuple[in
     return kept
 
 
-def _column(values: list[Any]) -> pa.Array[Any]:
+def _column(values: list[Any], name: str) -> pa.Array[Any]:
     """The values with the type that all of them share: numbers, times or true and false; else as text."""
     there = [value for value in values if value is not None]
     kinds = {type(value) for value in there}
+    if kinds == {str} and (numbers := _written_out(values, name)) is not None:
+        return numbers
     if kinds <= {int} or kinds <= {bool} or kinds <= {int, float} or kinds <= {datetime}:
         try:
             return pa.array([float(v) if kinds == {int, float} and v is not None else v for v in values])
         except (pa.ArrowException, OverflowError):  # whole numbers of more than 64 bits
             pass
     return pa.array([_text(value) for value in values], pa.string())
+
+
+def _written_out(values: list[str | None], name: str) -> pa.Array[Any] | None:
+    """A column of texts such as 91,5 % or 0,915 as numbers, as it is read from CSV; None if any is something else.
+
+    Classes are names, whatever they look like.
+    """
+    from fewlabels.io.columns import numbers
+    from fewlabels.io.csvs import spelling
+    from fewlabels.io.finder import names
+
+    if names.bare(name) in (*names.TRUTH, *names.PREDICTED):
+        return None
+    texts = [value.strip() if value else None for value in values]
+    comma, signed = spelling([name], [[text] for text in texts if text])
+    if not (comma or signed):
+        return None
+    try:
+        return numbers(pa.array([text or None for text in texts], pa.string()), comma=comma, percent=bool(signed))
+    except pa.ArrowInvalid:
+        return None
 
 
 def _text(value: object) -> str | None:

@@ -114,7 +114,7 @@ def _in_one_spelling(pools: Mapping[str, Pool]) -> dict[str, Pool]:
     often: dict[str, Counter[str]] = {}
     for pool in pools.values():
         counts = np.bincount(pool.predicted[pool.predicted >= 0], minlength=len(pool.classes))
-        for name, count in zip(pool.classes, counts.tolist(), strict=True):
+        for name, count in zip(pool.choices, counts.tolist(), strict=False):
             often.setdefault(bare(name), Counter())[name] += count
     meant = {form: names.most_common(1)[0][0] for form, names in often.items()}
     return {
@@ -131,9 +131,9 @@ def _union(pools: Mapping[str, Pool], *, named: bool, any_spelling: bool) -> tup
         union = in_order(union)
     pair = None if named else alike(union)
     if pair is not None:
-        said = [next(model for model, pool in pools.items() if name in pool.choices) for name in pair]
+        who = [next(model for model, pool in pools.items() if name in pool.choices) for name in pair]
         raise InputError(
-            f"{said[0]!r} answers {pair[0]!r} and {said[1]!r} answers {pair[1]!r}, which differ only in case or "
+            f"{who[0]!r} answers {pair[0]!r} and {who[1]!r} answers {pair[1]!r}, which differ only in case or "
             "spaces. Write both the same way; or if they are two classes, name all classes with ",
             Argument("classes"),
             "; or name one of the two there, and add ",
@@ -212,12 +212,12 @@ def _agreed(columns: Sequence[pa.ChunkedArray[Any]]) -> pa.ChunkedArray[Any] | N
     """One column with what all of them say, if they never contradict each other; else None."""
     if len({column.type for column in columns}) > 1:
         return None
-    one = columns[0]
+    agreed = columns[0]
     for column in columns[1:]:
-        if pc.any(pc.not_equal(column, one)).as_py():
+        if pc.any(pc.not_equal(column, agreed)).as_py():
             return None
-        one = pc.coalesce(one, column)
-    return one
+        agreed = pc.coalesce(agreed, column)
+    return agreed
 
 
 def _other_content(
@@ -233,9 +233,9 @@ def _other_content(
         at = np.flatnonzero(differ.to_numpy())
         if len(at):
             item = pools[first].ids[int(np.flatnonzero(rows[first] == at[0])[0])].as_py()
-            said = [str(one[int(at[0])].as_py())[:60] for one in (base, column)]
+            seen = [str(values[int(at[0])].as_py())[:60] for values in (base, column)]
             return InputError(
-                f"{name!r} of item {item!r} is {said[0]!r} for {first!r} and {said[1]!r} for {model!r}; they differ "
+                f"{name!r} of item {item!r} is {seen[0]!r} for {first!r} and {seen[1]!r} for {model!r}; they differ "
                 f"for {len(at):,} of {len(column):,} items. One id must mean one item: correct the ids, or name "
                 "another column with ",
                 Argument("content"),

@@ -224,7 +224,7 @@ def check_one_model(evidence: Sequence[str], positive: str | None = None) -> Non
 def _read_several(source: Source, models: Sequence[str] | str | None, asked: dict[str, Any], manner: Manner) -> Pool:
     """Read the answers of several models from one source."""
     if isinstance(models, str):
-        return read_models({name: (one, asked, manner) for name, one in split_by(source, models).items()})
+        return read_models({name: (part, asked, manner) for name, part in split_by(source, models).items()})
     if not has_several(source, models):
         return read_one(source, find_roles(source, **asked), asked["content"], manner)
     source, roles = roles_by_model(source, models, **asked)
@@ -277,19 +277,20 @@ def _asked_of_each(
 ) -> dict[str, tuple[Source | Pool, dict[str, Any]]]:
     """The arguments for each source: a column that only some of them have is asked of those."""
     opened = {
-        name: one if isinstance(one, Pool) else open_source(one, any_size=any_size) for name, one in sources.items()
+        name: given if isinstance(given, Pool) else open_source(given, any_size=any_size)
+        for name, given in sources.items()
     }
     each = {}
-    for name, one in opened.items():
+    for name, given in opened.items():
         own = dict(asked)
         for role in ("confidence", "content", "columns"):
-            if isinstance(one, Source) and any(_has(other, asked[role]) for other in opened.values()):
+            if isinstance(given, Source) and any(_has(other, asked[role]) for other in opened.values()):
                 wanted = asked[role]
                 if role == "columns" and wanted is not None and not isinstance(wanted, str):
-                    own[role] = [column for column in wanted if column in one.columns]
-                elif not _has(one, wanted):
+                    own[role] = [column for column in wanted if column in given.columns]
+                elif not _has(given, wanted):
                     own[role] = None
-        each[name] = one, own
+        each[name] = given, own
     return each
 
 

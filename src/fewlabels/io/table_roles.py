@@ -120,13 +120,13 @@ def columns_from(source: Source, roles: Roles, keep: Sequence[str]) -> Columns:
 
 def with_bins(table: RemoteTable, columns: Columns, wanted: Mapping[str, str], seed: int) -> Columns:
     """The columns with the bins of some: a number of bins of about equal size, by a random sample of the values."""
-    found = {}
+    bins = {}
     for name, text in wanted.items():
         if text:
             values, kind = values_of(name, table.values(replace(columns, keep=()), name, seed, _SAMPLED).column(0))
             count = count_of(text)
-            found[name] = bins_from(name, text, values, kind).to_json() | ({"count": count} if count else {})
-    return replace(columns, bins=found)
+            bins[name] = bins_from(name, text, values, kind).to_json() | ({"count": count} if count else {})
+    return replace(columns, bins=bins)
 
 
 def with_evidence(table: RemoteTable, columns: Columns, names: Sequence[str]) -> Columns:
@@ -209,10 +209,10 @@ def _as_numbers(rows: Source, columns: list[str], numbers: bool) -> Iterable[pa.
 
 def _number(rows: Source, name: str, column: pa.Array[Any]) -> pa.Array[Any]:
     try:
-        found: pa.Array[Any] = as_floats(column, comma=rows.comma, percent=name in rows.percent)
+        numbers: pa.Array[Any] = as_floats(column, comma=rows.comma, percent=name in rows.percent)
     except pa.ArrowInvalid:
         return column
-    return found
+    return numbers
 
 
 def read_from(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fewlabels.engines.columns import Columns
 from fewlabels.engines.files import stamp_of
@@ -123,17 +122,19 @@ def _of_summary(
     seed: int,
 ) -> Pool:
     """A pool of units, with no item named yet."""
+    import pyarrow.compute as pc
+
     if summary.num_rows > _UNITS:
         raise InputError(
             f"{table.name} has more than {_UNITS:,} combinations of predicted class, group and confidence. Group by "
             "fewer columns, or by columns with fewer values."
         )
-    said = summary["predicted"].combine_chunks()
-    found = map(str, sorted(said.unique().to_pylist(), key=str) if classes is None else classes)
-    known = tuple(dict.fromkeys(found))
-    predicted = pc.index_in(said, value_set=pa.array(known, pa.string()))
+    predictions = summary["predicted"].combine_chunks()
+    names = map(str, sorted(predictions.unique().to_pylist(), key=str) if classes is None else classes)
+    known = tuple(dict.fromkeys(names))
+    predicted = pc.index_in(predictions, value_set=pa.array(known, pa.string()))
     if predicted.null_count:
-        odd = said.filter(predicted.is_null())[0].as_py()
+        odd = predictions.filter(predicted.is_null())[0].as_py()
         raise InputError(
             f"{table.name} predicts {odd!r}, which is not one of the classes named by ", Argument("classes"), "."
         )
@@ -144,7 +145,7 @@ def _of_summary(
     kept = summary.select([_KEEP + name for name in columns.keep]).rename_columns(list(columns.keep))
     reserve = Reserve(
         size=size,
-        stratum=_codes([said, *(column.combine_chunks() for column in kept.columns)])[1],
+        stratum=_codes([predictions, *(column.combine_chunks() for column in kept.columns)])[1],
         bin=bin_,
         unit=np.empty(0, dtype=np.int64),
         key=np.empty(0, dtype=np.uint64),
@@ -238,12 +239,15 @@ def check_items(pool: Pool, table: RemoteTable, ids: Sequence[str]) -> None:
     reserve = pool.reserve
     assert reserve is not None
     now = table.lookup(columns_of(pool), ids)
-    found = [str(item) for item in now["id"].to_pylist()]
-    named = pool.positions(found) - pool.units
+    left = [str(item) for item in now["id"].to_pylist()]
+    named = pool.positions(left) - pool.units
     same = _units_of(pool, now) == reserve.unit[named]
     if reserve.said is not None:
         same &= now["confidence"].to_numpy().astype(float) == reserve.said[named]
-    if wrong := [*(item for item, one in zip(found, same.tolist(), strict=True) if not one), *(set(ids) - set(found))]:
+    if wrong := [
+        *(item for item, is_same in zip(left, same.tolist(), strict=True) if not is_same),
+        *(set(ids) - set(left)),
+    ]:
         raise _has_changed(pool, wrong[0])
 
 
@@ -291,14 +295,14 @@ class Named:
         new = ~pool.has(self.items["id"].to_pylist()) if len(reserve.unit) else np.full(len(self.unit), fill_value=True)
         items = self.items.filter(pa.array(new)) if len(new) else self.items
         ids = items["id"].combine_chunks().cast(pa.string())
-        said = None
+        confidences = None
         if reserve.said is not None:
-            said = np.concatenate([reserve.said, items["confidence"].to_numpy().astype(float)])
+            confidences = np.concatenate([reserve.said, items["confidence"].to_numpy().astype(float)])
         grown = replace(
             reserve,
             unit=np.concatenate([reserve.unit, self.unit[new]]),
             key=np.concatenate([reserve.key, self.key[new]]),
-            said=said,
+            said=confidences,
             reach=np.maximum(reserve.reach, self.reach),
         )
         return pool.with_rows(pa.concat_arrays([pool.ids, ids]), grown)
@@ -375,16 +379,18 @@ def _units_of(pool: Pool, items: pa.Table) -> NDArray[np.int64]:
 def _strata_of(pool: Pool, units: NDArray[np.int64]) -> pa.Table:
     """The strata of some units as engines name them: columns "predicted" and "keep.NAME", as text."""
     names = pa.array(pool.classes, pa.string()).take(pool.predicted[units])
-    found: dict[str, Any] = {"predicted": names}
+    strata: dict[str, Any] = {"predicted": names}
     for name in columns_of(pool).keep:
-        found[_KEEP + name] = pool.column(name).combine_chunks().take(units)
-    return pa.table(found)
+        strata[_KEEP + name] = pool.column(name).combine_chunks().take(units)
+    return pa.table(strata)
 
 
 def _codes(
     known: Sequence[pa.Array[Any]], others: Sequence[pa.Array[Any]] = ()
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """A number for each combination of values, of known rows and then of others (−1 if it is new); and their ranks."""
+    import pyarrow.compute as pc
+
     total: NDArray[np.int64] = np.zeros(len(known[0]) + (len(others[0]) if others else 0), dtype=np.int64)
     for i, values in enumerate(known):
         distinct = values.unique()

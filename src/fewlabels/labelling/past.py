@@ -57,7 +57,7 @@ class Past:
     >>> new = lambda: Ledger(pool, fl.Accuracy(), fl.Accuracy().cells(pool, fl.whole(pool)))
     >>> ledger = new()
     >>> ledger.read([Event("request", "0", step=1), Event("label", "0", label="dog"), Event("label", "1", label="dog")])
-    >>> [ledger.past.then(new, events).labels()[0].tolist() for events in range(4)]
+    >>> [then.labels()[0].tolist() for then in ledger.past.each(new, range(4))]
     [[], [], [0], [0, 1]]
     """
 
@@ -151,15 +151,11 @@ class Past:
         stops = [int(told[len(told) * (i + 1) // parts - 1]) + 1 for i in range(parts)]
         return [0, *dict.fromkeys(stop for stop in [*stops, len(kind)] if stop)]
 
-    def then(self, new: Callable[[], Ledger], events: int) -> Ledger:
-        """The ledger as it was after this many events. It knows the labels and how they were drawn, but nobody's votes.
-
-        `new` makes one that has read nothing.
-        """
-        return next(self.each(new, [events]))
-
     def each(self, new: Callable[[], Ledger], stops: Sequence[int]) -> Iterator[Ledger]:
-        """The ledgers as they were after each of some numbers of events."""
+        """The ledgers as they were after each of some numbers of events. `new` makes one that has read nothing.
+
+        They know the labels and how they were drawn, but nobody's votes.
+        """
         rows = self._columns()
         for stop in stops:
             yield _then(new(), {name: column[:stop] for name, column in rows.items()}, self.texts)

@@ -40,13 +40,13 @@ def factors(cells: Cells, *asked: Partition | None) -> Factors:
     candidates: list[tuple[NDArray[Any], bool]] = [(made.group, made.recipe["by"] == "score") for made in groupings]
     # Where labels show right and wrong, groups are split only by bins of confidence.
     candidates.append((cells.key[cells.cell], cells.right is None))
-    found: list[NDArray[np.int64]] = []
+    coded: list[NDArray[np.int64]] = []
     bins: list[bool] = []
     for levels, is_bins in candidates:
         codes = numbered(levels.astype(np.int64))[1]
-        is_new = codes.any() and not any(_is_coarser(codes, earlier) for earlier in found)
+        is_new = codes.any() and not any(_is_coarser(codes, earlier) for earlier in coded)
         if is_new:
-            found.append(codes)
+            coded.append(codes)
             bins.append(is_bins)
     named = [made.recipe for made in groupings if made.recipe["by"] != "whole"]
     columns = bool(named) and by_columns_alone(named[0])
@@ -54,7 +54,7 @@ def factors(cells: Cells, *asked: Partition | None) -> Factors:
     verdicts = bool(is_new) and cells.right is not None and len(cells.outcomes) == 2 and cells.scores is None
     # Without groups, what a cell stands for is a predicted class where labels show classes.
     classes = named[0]["by"] == "predicted" if named else cells.right is not None
-    return Factors(found or [np.zeros(len(cells.cell), dtype=np.int64)], bins or [False], columns, verdicts, classes)
+    return Factors(coded or [np.zeros(len(cells.cell), dtype=np.int64)], bins or [False], columns, verdicts, classes)
 
 
 def _is_coarser(levels: NDArray[np.int64], fine: NDArray[np.int64]) -> bool:
@@ -72,7 +72,7 @@ def answered_strips(cells: Cells, factors: Factors) -> Strips:
         return strips(cells.scores, cells.cell, factors, cells.evidence, cells.partition.count)
     some = np.bincount(cells.cell, cells.answered, minlength=len(cells)) > 0
     kept = cells.answered | ~some[cells.cell]
-    scores, evidence = (None if one is None else one[kept] for one in (cells.scores, cells.evidence))
+    scores, evidence = (None if column is None else column[kept] for column in (cells.scores, cells.evidence))
     count = None if cells.partition.count is None else cells.partition.count[kept]
     made = strips(scores, cells.cell[kept], factors.of(kept), evidence, count)
     strip = np.full(len(kept), -1, dtype=np.int64)
@@ -98,16 +98,16 @@ def _fitted(
     """
     by_strip = [_in_strips(strips, outcomes, telling) for outcomes in each]
     told = by_strip[0].told
-    if len(each) > 1 and all(np.array_equal(one.told, told) for one in by_strip):
-        models = learn_once(strips, np.array([one.right for one in by_strip]), told)
+    if len(each) > 1 and all(np.array_equal(labels.told, told) for labels in by_strip):
+        models = learn_once(strips, np.array([labels.right for labels in by_strip]), told)
     else:
-        models = [learn(strips, one.right, one.told) for one in by_strip]
+        models = [learn(strips, labels.right, labels.told) for labels in by_strip]
     share = None
     if cells.answered is not None:
         share = cell_means(cells.answered.astype(float), cells.cell, len(cells), cells.partition.count)
     fitted = []
-    for one, model in zip(by_strip, models, strict=True):
-        free = strips.size - one.seen
+    for labels, model in zip(by_strip, models, strict=True):
+        free = strips.size - labels.seen
         free = free if share is None else np.where(share[strips.cell] > 0, free, 0)
         fitted.append({"model": model.pruned(), "free": free, "answered": share})
     return fitted
@@ -190,15 +190,15 @@ def rows_of(cells: Cells, factors: Factors) -> Rows:
 def believe_classes(cells: Cells, target: Target, rows: Rows, each: Sequence[Outcomes]) -> list[Belief]:
     """The beliefs where labels show classes, after each of several outcomes."""
     telling = None if rows.answered is None else (rows.answered > 0)[rows.row]
-    found: list[Belief] = []
+    beliefs: list[Belief] = []
     for outcomes, parts in zip(each, _fitted(cells, rows.strips, each, telling), strict=True):
         mistakes = np.zeros((len(rows.cell), outcomes.counts.shape[1]))
         wrong = ~outcomes.right
         np.add.at(mistakes, (rows.row[outcomes.items[wrong]], outcomes.shown[wrong]), 1)
         fitted = parts | {"answered": rows.answered, "mistakes": rows.mistaken.learn(mistakes)}
         made = {"cell": rows.cell, "right": rows.right, "rows_size": rows.size, **fitted}
-        found.append(ClassBelief(np.zeros_like(outcomes.counts), outcomes.counts, cells.size, target, **made))
-    return found
+        beliefs.append(ClassBelief(np.zeros_like(outcomes.counts), outcomes.counts, cells.size, target, **made))
+    return beliefs
 
 
 def believe_models(cells: ModelCells, target: Target, panel: Panel, outcomes: Outcomes) -> LearnedBelief:

@@ -161,14 +161,14 @@ def impute(
             if turn >= 0:
                 chain.rounds.append(Round(chain.true, chain.errors, float(np.average(right, weights=count)), weight))
                 chances += right / kept
-    rounds = [one for chain in of_all for one in chain.rounds]
+    rounds = [state for chain in of_all for state in chain.rounds]
     return Imputed(
         ballots,
-        np.array([one.true for one in rounds]),
-        tuple(one.errors for one in rounds),
+        np.array([state.true for state in rounds]),
+        tuple(state.errors for state in rounds),
         chances,
-        np.array([one.overall for one in rounds]),
-        np.mean([one.probability for one in rounds], axis=0),
+        np.array([state.overall for state in rounds]),
+        np.mean([state.probability for state in rounds], axis=0),
         doubt,
         guess,
         count,
@@ -220,5 +220,5 @@ def doubts(
         return np.zeros(len(items))
     x = -logit(np.clip(confidence, _EDGE, 1 - _EDGE))
     away = x - np.average(x, weights=count)
-    found: NDArray[np.float64] = (away / max(float(np.sqrt(np.average(away**2, weights=count))), 1e-9))[items]
-    return found
+    worth: NDArray[np.float64] = (away / max(float(np.sqrt(np.average(away**2, weights=count))), 1e-9))[items]
+    return worth

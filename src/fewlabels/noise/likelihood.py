@@ -40,11 +40,7 @@ def log_of_prediction(
 
 
 def log_of_votes(
-    ballots: Ballots,
-    guess: NDArray[np.int64],
-    slips: NDArray[np.float64],
-    errors: Errors,
-    doubt: NDArray[np.float64],
+    ballots: Ballots, guess: NDArray[np.int64], slips: NDArray[np.float64], errors: Errors, doubt: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """log Π_r P(vote of r | y) for each item and class, shape (items, classes); −∞ for all but a known class."""
     odds = errors.log_odds(ballots.person, doubt[ballots.row])

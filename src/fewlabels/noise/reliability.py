@@ -104,11 +104,11 @@ class Reliability:
             for name in self.same
         ]
         if self.contradicted:
-            found = counted(len(self.contradicted), "gold item")
+            denied = counted(len(self.contradicted), "gold item")
             # Annotators may read this, and are not to know which items are gold: only the owner can look them up.
             again, these = ("that class", "the item") if len(self.contradicted) == 1 else ("those classes", "the items")
             doubts.append(
-                f"Nobody agrees with the class that was given for {found}. Look at {again} again: in Python, "
+                f"Nobody agrees with the class that was given for {denied}. Look at {again} again: in Python, "
                 f"audit.annotators().contradicted names {these}."
             )
         return doubts
@@ -204,13 +204,13 @@ def _same(ballots: Ballots, predicted: NDArray[np.int64]) -> tuple[str, ...]:
     >>> _same(votes, np.arange(12) % 2)
     ('eve',)
     """
-    found = []
+    alike = []
     for place, name in enumerate(ballots.people):
         own = ballots.person == place
-        given, said = ballots.label[own], predicted[ballots.items[ballots.row[own]]]
-        if len(given) >= _ENOUGH and (given == given[0]).all() and (said != given).mean() >= _OTHERS:
-            found.append(name)
-    return tuple(found)
+        given, predictions = ballots.label[own], predicted[ballots.items[ballots.row[own]]]
+        if len(given) >= _ENOUGH and (given == given[0]).all() and (predictions != given).mean() >= _OTHERS:
+            alike.append(name)
+    return tuple(alike)
 
 
 def _source(checked: int, stated: float | None) -> str:

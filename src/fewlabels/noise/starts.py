@@ -98,10 +98,10 @@ def _begun(
     own = np.where(evidence, odds[ballots.items], 0.0)
     means = [np.average(expit(odds + shift), weights=count) for shift in _SHIFT]
     level = logit(np.clip(means, _EDGE, 1 - _EDGE))
-    said = [log_of_prediction(guess, expit(own + shift), mistakes) for shift in _SHIFT]
+    predicted = [log_of_prediction(guess, expit(own + shift), mistakes) for shift in _SHIFT]
     heard = [log_of_votes(ballots, guess, slips, _alike(plain, m), doubt) for m in grid]
     some = rng.permutation(len(guess))[:_MOST]
-    fits = _evidence_of(np.array(said)[:, some], np.array(heard)[:, some], evidence[some])
+    fits = _evidence_of(np.array(predicted)[:, some], np.array(heard)[:, some], evidence[some])
     fits *= len(guess) / len(some)
     fits += usual.log_prior_of_level(ballots.person, ballots.majority()[ballots.row])[::_EVERY]
     fits -= ((level - spread[0]) / spread[1])[:, None] ** 2 / 2

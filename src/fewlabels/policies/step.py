@@ -1,7 +1,7 @@
 """One step of asking: the policy names groups by their rewards, and an item of each is taken at random.
 
 Assessments, simulated runs and plans all ask by this step. They differ in what they put into it: the generator, the
-rewards (with a belief of this moment, or one that waits for the answers of a batch), and where free items come from.
+rewards (from the belief as it is, or as if the pending items of a batch were answered), and where free items come from.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class FreeItems(Protocol):
 
     @property
     def everywhere(self) -> NDArray[np.int64]:
-        """The number of free items in each group that an anchor may be, shape (groups,)."""
+        """How many free items of each group may be taken as anchors, shape (groups,)."""
 
     def take(self, group: int, rng: np.random.Generator) -> int:
         """Take an item of a group that has room, uniformly at random; it is then no longer free."""
@@ -49,11 +49,14 @@ def ask_step(
 ) -> list[int]:
     """Take the items of one step, at most `most`; none if no group has room.
 
-    A step may be about several groups: the m worst. If fewer items are wanted, they come from the best of these
-    groups, or with `best_first=False` from a random part of them, so that batches of any size ask everywhere alike.
-    With `anchor` as many items as that are taken, each with equal probability from all that are free: of several
-    models also those on which they agree, which the policy never asks about. As long as some groups that are to come
-    `first` have room, the policy chooses among these.
+    The policy chooses one group, or several if the task looks for the m worst, and an item is taken in each. If fewer
+    items are wanted, they come from the best of these groups, or with `best_first=False` from a random part of them, so
+    that batches of any size ask everywhere alike.
+
+    With `anchor`, the same number of items is taken at random from all that are free, each with the same probability.
+    If the question is about several models, these can be items on which the models agree, which the policy never asks
+    about. `first` marks groups that come before the others: as long as one of them has room, the policy chooses among
+    them.
     """
     room = free.room
     if first is not None and room[first].any():
@@ -84,9 +87,10 @@ class Queue:
     start
         Where the free items of each group begin in that order, shape (groups,).
     room
-        How many can be asked about from there on, shape (groups,).
+        How many free items of each group the policy can ask about, shape (groups,).
     beyond
-        How many more an anchor may be, in groups without room, shape (groups,); None where that is nowhere.
+        How many further items may be taken as anchors, all in groups without room, shape (groups,); None if there are
+        none.
     """
 
     order: NDArray[np.int64]
@@ -105,7 +109,7 @@ class Queue:
         taken
             Items that cannot be asked about: labelled or asked for before.
         """
-        # What stands for several items cannot be asked about: only those that are named can.
+        # A row that stands for several items of a table cannot be asked about: only rows of single items can.
         free = np.ones(len(partition.group), dtype=bool) if partition.count is None else partition.count == 0
         for items in taken:
             free[items] = False
@@ -118,9 +122,10 @@ class Queue:
     def of_items(
         cls, askable: NDArray[np.bool_], taken: Sequence[NDArray[np.int64]] = (), *, anchors: bool = False
     ) -> Queue:
-        """Line up items that are asked for one by one, each a group of its own; which can be, shape (items,).
+        """Line up items that are asked for one by one, each a group of its own.
 
-        With `anchors` the other items can be anchors.
+        `askable` says which of them the policy can ask about, shape (items,). With `anchors`, the others may be taken
+        as anchors.
         """
         free = np.ones(len(askable), dtype=bool)
         for items in taken:
@@ -130,7 +135,7 @@ class Queue:
 
     @property
     def everywhere(self) -> NDArray[np.int64]:
-        """The number of free items in each group that an anchor may be, shape (groups,)."""
+        """How many free items of each group may be taken as anchors, shape (groups,)."""
         return self.room if self.beyond is None else self.room + self.beyond
 
     def copy(self) -> Queue:

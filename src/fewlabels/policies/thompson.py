@@ -80,11 +80,7 @@ class TopTwo(Policy):
         number_field(self, "beta", "The 'beta' of TopTwo()", high=1, ends=True)
 
     def choose(
-        self,
-        rewards: Rewards,
-        room: NDArray[np.int64],
-        plays: int,
-        rng: np.random.Generator,
+        self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
     ) -> NDArray[np.int64]:
         """The best group of a draw, or the best other one of a later draw."""
         first = best(rewards.draw(rng)[0], room, 2, rng)

@@ -32,11 +32,7 @@ class UniformItems(Policy):
     uses_belief: ClassVar[bool] = False
 
     def choose(
-        self,
-        rewards: Rewards,
-        room: NDArray[np.int64],
-        plays: int,
-        rng: np.random.Generator,
+        self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
     ) -> NDArray[np.int64]:
         """One group, with probability proportional to its room."""
         edge = np.cumsum(room)
@@ -60,11 +56,7 @@ class UniformGroups(Policy):
     uses_belief: ClassVar[bool] = False
 
     def choose(
-        self,
-        rewards: Rewards,
-        room: NDArray[np.int64],
-        plays: int,
-        rng: np.random.Generator,
+        self, rewards: Rewards, room: NDArray[np.int64], plays: int, rng: np.random.Generator
     ) -> NDArray[np.int64]:
         """Any groups with room."""
         return best(np.zeros(len(room)), room, plays, rng)

@@ -26,6 +26,7 @@ from fewlabels.opposites import positive_of
 from fewlabels.recipes import by_columns_alone
 from fewlabels.report.pictures import with_pictures
 from fewlabels.table import Table
+from fewlabels.tasks.backing import FEW
 
 if TYPE_CHECKING:
     import os
@@ -170,6 +171,9 @@ def read(
     finding = found_in(reading)
     labels = count_labels(audit)
     more = more_labels(audit, draws, foresee=foresee, progress=progress)
+    # A few labels in all show one thing: that they are too few.
+    told = labels.labelled >= min(FEW, finding.items)
+    shown = plots.telling(audit) if told else (plots.main_kind(audit),) if labels.labelled else ()
     return Report(
         **finding.parts() | {"labels": labels},
         made=datetime.now(UTC),
@@ -178,13 +182,13 @@ def read(
         mistakes=with_pictures(find_mistakes(audit, finding.answer.groups, examples), audit, content),
         chosen=(*(_how_chosen(audit) if labels.labelled else ()), *labels.sentences()),
         more=more,
-        learned=bands(audit, level),
+        learned=bands(audit, level) if told else (),
         judges=judge_table(audit, level) if labels.labelled else Table({"judge": []}, {}),
         checks=tuple(check(audit, rule, foresee=foresee, draws=draws, level=level) for rule in rules),
-        plots={name: plots.PLOTS[name].read(reading) for name in plots.telling(audit)} if labels.labelled else {},
+        plots={name: plots.PLOTS[name].read(reading) for name in shown},
         main_plot=plots.main_kind(audit),
-        classes=_classes(audit, level) if labels.labelled else None,
-        fairness=_fairness(audit, level) if labels.labelled else None,
+        classes=_classes(audit, level) if told else None,
+        fairness=_fairness(audit, level) if told else None,
         settings=audit.spec.to_json(),
         pool=_source(audit),
     )

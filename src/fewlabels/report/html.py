@@ -24,7 +24,7 @@ from fewlabels.parts import cli_name
 from fewlabels.plots.verdicts import Verdicts
 from fewlabels.report.settings import settings
 from fewlabels.tasks.certify_words import chance
-from fewlabels.wording import Style, percent, probability, shortened
+from fewlabels.wording import NONE, Style, percent, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -81,7 +81,7 @@ def html(report: Report) -> str:
         named=report.named,
         # Without labels there is no answer, and chances would look like one.
         ranked=any(row.chance is not None for row in report.groups) and report.labels.labelled > 0,
-        placed=any(row.rank is not None for row in report.groups),
+        placed=any(place(row, len(report.groups)) != NONE for row in report.groups),
         apart=any(row.behind is not None for row in report.groups),
         judged=any(row.verdict is not None for row in report.groups),
         said=report.answer.settings.get("verdict") if report.labels.labelled else None,

@@ -76,7 +76,7 @@ def _groups(report: Report) -> str:
     ranked = report.groups[0].chance is not None and report.labels.labelled > 0
     judged = any(row.verdict for row in report.groups)
     head = [report.words.noun, "items", "labels", report.words.metric, "range"]
-    placed = any(row.rank is not None for row in report.groups)
+    placed = any(place(row, len(report.groups)) != NONE for row in report.groups)
     apart = any(row.behind is not None for row in report.groups)
     head += (
         ["chance", *(["place"] * placed), *(["behind the first"] * apart)]

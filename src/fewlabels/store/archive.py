@@ -45,11 +45,11 @@ def pack_pool(pool: Pool) -> bytes:
     columns: list[Any] = [pool.ids]
     names = ["id"]
     each = (Predictions(pool.predicted, pool.confidence, pool.score_sums), *pool.rest)
-    for one in each:
-        columns.append(column_of(one.predicted))
+    for part in each:
+        columns.append(column_of(part.predicted))
         names.append("predicted")
-        if one.confidence is not None:
-            columns.append(column_of(one.confidence))
+        if part.confidence is not None:
+            columns.append(column_of(part.confidence))
             names.append("confidence")
     if pool.columns is not None:
         columns.extend(pool.columns.columns)
@@ -64,7 +64,7 @@ def pack_pool(pool: Pool) -> bytes:
         "source": pool.source,
     }
     if several:
-        rest = [{"confidence": one.confidence is not None, "score_sums": one.score_sums is not None} for one in each]
+        rest = [{"confidence": part.confidence is not None, "score_sums": part.score_sums is not None} for part in each]
         about |= {"models": pool.models, "unanswered": pool.unanswered, "rest": rest[1:]}
     if pool.evidence:
         about["evidence"] = pool.evidence
@@ -73,9 +73,9 @@ def pack_pool(pool: Pool) -> bytes:
     items = pa.Table.from_arrays(columns, names=names)
     sink = pa.BufferOutputStream()
     _write(sink, items.replace_schema_metadata({_ABOUT: json.dumps(about)}))
-    for one in each:
-        if one.score_sums is not None:
-            _write(sink, pa.table({"score_sums": column_of(one.score_sums.ravel())}))
+    for part in each:
+        if part.score_sums is not None:
+            _write(sink, pa.table({"score_sums": column_of(part.score_sums.ravel())}))
     data = sink.getvalue()
     first = _EVIDENCE if pool.evidence else _SEVERAL if several else _MAGIC
     return b"".join((first, hashlib.sha256(data).digest(), data))
@@ -133,7 +133,7 @@ def _damaged() -> PoolChangedError:
 def _predictions(items: pa.Table, source: pa.BufferReader, about: dict[str, Any]) -> tuple[list[Predictions], int]:
     """The predictions of each model, and how many columns came before the further ones."""
     size, column = len(about["classes"]), 1
-    found = []
+    models = []
     for has in (about, *about.get("rest", ())):
         predicted, confidence = numbers_of(items.column(column)), None
         column += 1
@@ -141,8 +141,8 @@ def _predictions(items: pa.Table, source: pa.BufferReader, about: dict[str, Any]
             confidence = numbers_of(items.column(column))
             column += 1
         sums = numbers_of(_read(source).column(0)).reshape(size, size) if has["score_sums"] else None
-        found.append(Predictions(predicted, confidence, sums))
-    return found, column
+        models.append(Predictions(predicted, confidence, sums))
+    return models, column
 
 
 def _write(sink: pa.BufferOutputStream, table: pa.Table) -> None:

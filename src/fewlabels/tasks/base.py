@@ -57,6 +57,8 @@ class Answer:
         A function that makes the headline and the table as the pages of the assessment show them.
     backed
         Whether the groups it is about have enough labels of their own to back it. If not, it meets no rule.
+    reach
+        The probability that it would be 95% sure if all items had labels; None where that is not known.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
@@ -72,6 +74,7 @@ class Answer:
     groups: tuple[str, ...] = ()
     in_plain_words: Callable[[], tuple[str, Table]] | None = None
     backed: bool = True
+    reach: float | None = None
 
     def __repr__(self) -> str:
         return f"{self.headline}\n\n{self.table}"
@@ -171,7 +174,7 @@ class Task(Part, ABC):
         return self.metric.cells(pool, partition)
 
     def asks(self, cells: Cells) -> NDArray[np.bool_]:
-        """Which of the groups of asking, `cells.asking`, it asks in, as booleans."""
+        """Whether it asks in each of the groups of asking (those of `cells.asking`), as booleans of shape (groups,)."""
         return self.askable(cells)
 
     def check(self, cells: Cells) -> None:
@@ -314,14 +317,15 @@ class Rewards:
         """The q-quantile of each group's reward, shape (groups,); no draws are needed if a group is a single share."""
         task, cells, belief = self.task, self.cells, self.belief
         if task.metric.marginal:
-            # The reward rises or falls with the one share of its group: its quantile is at a quantile of the share.
+            # The reward rises or falls with the one share of its group, so its quantile is that at a quantile of the
+            # share: at the q-quantile if it rises, and at the (1 − q)-quantile if it falls.
             mean, variance = belief.mean()[:, 0], belief.variance()[:, 0]
             # One item, right or wrong, has the strength 0: a Beta that is all at its two ends.
             strength = np.maximum(mean * (1 - mean) / np.maximum(variance, _LEAST) - 1, _WEAKEST)
             ends = (betaincinv(mean * strength, (1 - mean) * strength, p) for p in (q, 1 - q))
             shares = [np.where(variance > 0, end, mean) for end in ends]
-            one, other = (task.reward(belief, cells, np.stack([share, 1 - share], axis=-1)) for share in shares)
-            return np.maximum(one, other) if q >= 0.5 else np.minimum(one, other)
+            rising, falling = (task.reward(belief, cells, np.stack([share, 1 - share], axis=-1)) for share in shares)
+            return np.maximum(rising, falling) if q >= 0.5 else np.minimum(rising, falling)
         draws, step = affordable(_DRAWS, belief), max(1, _AT_ONCE // max(belief.numbers, 1))
         parts = [self.draw(rng, min(step, draws - first)) for first in range(0, draws, step)]
         return np.quantile(np.concatenate(parts), q, axis=0)

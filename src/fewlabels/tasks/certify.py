@@ -201,7 +201,7 @@ class Certify(Task):
         if verdicts == list(answer.table["verdict"]):
             return answer
         verdict = "fail" if "fail" in verdicts else "open"
-        failed = tuple(name for name, one in zip(answer.table["group"], verdicts, strict=True) if one == "fail")
+        failed = tuple(name for name, own in zip(answer.table["group"], verdicts, strict=True) if own == "fail")
         settings = dict(answer.settings) | {"verdict": verdict}
         settings |= {"adopted": int(adopted.sum()), "missing": int(missing.sum())}
         table = Table({**answer.table.columns, "verdict": verdicts}, settings)

@@ -69,9 +69,9 @@ def _chances(task: CompareModels, row: Mapping[str, Any]) -> str:
 
 def _listed(task: CompareModels, groups: Sequence[Mapping[str, Any]], region: str) -> str:
     """A sentence on the groups in which a region is probable; empty if there are none."""
-    found = [shortened(row["where"], LONGEST) for row in groups if row[region] >= SAFE]
-    said = {"more": f"{task.a} is better in", "less": f"{task.b} is better in", "equal": "They are about equal in"}
-    return f"{said[region]} {listed(found)}." if found else ""
+    names = [shortened(row["where"], LONGEST) for row in groups if row[region] >= SAFE]
+    begins = {"more": f"{task.a} is better in", "less": f"{task.b} is better in", "equal": "They are about equal in"}
+    return f"{begins[region]} {listed(names)}." if names else ""
 
 
 def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:

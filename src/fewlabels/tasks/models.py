@@ -25,6 +25,7 @@ ALL = "all items"
 """The name of the whole pool in a table that also has groups."""
 TIE = 1e-9
 """Shares that differ by less are equal: all models with the highest share are best."""
+_CLEAR = 1.645  # so many standard deviations above 0, a normal difference is positive with a probability of 95%
 SURE = 0.95
 """An answer that is less probable is called probable, and is not called settled: this is the goal if none is set."""
 
@@ -55,8 +56,8 @@ class ModelsTask(Task):
 
     def asks(self, cells: Cells) -> NDArray[np.bool_]:
         """The items on which models differ, shape (items,): others do not show which is better."""
-        said = rows_of(cells).said
-        return np.asarray((said != said[:, :1]).any(axis=1))
+        answers = rows_of(cells).said
+        return np.asarray((answers != answers[:, :1]).any(axis=1))
 
     def drawn(
         self, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int
@@ -105,17 +106,22 @@ def surest_best(belief: Belief, asks: NDArray[np.bool_]) -> NDArray[np.float64]:
     return np.minimum(np.maximum(joint(belief).plain.unbeaten(), 0.5), surest(belief, asks))
 
 
+def is_clear(gap: NDArray[np.float64], sd: float) -> NDArray[np.bool_]:
+    """Whether gaps that are known for all items of the pool are clear enough for 95% about items like these."""
+    return np.asarray(gap > _CLEAR * sd + TIE)
+
+
 def check_contest(task: Task, cells: Cells) -> None:
     """Refuse a question about models that never differ: no label could answer it."""
     if not isinstance(task, ModelsTask) or task.asks(cells).any():
         return
-    said = rows_of(cells).said
-    if (said == said[:, :1]).all():
-        found = "all models give the same answer to every item, so none is better than another"
+    answers = rows_of(cells).said
+    if (answers == answers[:, :1]).all():
+        fault = "all models give the same answer to every item, so none is better than another"
     else:
-        found = "the two models give the same answer to every item, so neither is better than the other"
+        fault = "the two models give the same answer to every item, so neither is better than the other"
     raise InputError(
-        f"{found}. Compare other models, or ask how good one of them is, with ",
+        f"{fault}. Compare other models, or ask how good one of them is, with ",
         Argument("model"),
         ".",
     )

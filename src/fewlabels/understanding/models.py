@@ -68,11 +68,7 @@ def model_names(files: Sequence[str], given: Sequence[str] | None) -> list[str]:
 
 
 def read_files(
-    sources: Mapping[str, Source],
-    options: ReadOptions,
-    *,
-    content: Sequence[str] | None,
-    columns: Sequence[str] | None,
+    sources: Mapping[str, Source], options: ReadOptions, *, content: Sequence[str] | None, columns: Sequence[str] | None
 ) -> tuple[Pool, list[Understood], list[str]]:
     """Read a file for each model, each with guesses of its own where there are no options; join them by id.
 

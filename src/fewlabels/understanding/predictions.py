@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -144,11 +145,7 @@ def _guessed(source: Source, options: ReadOptions, content: Sequence[str] | None
 
 
 def _one_model(
-    source: Source,
-    options: ReadOptions,
-    guessed: Guess,
-    content: Sequence[str] | None,
-    columns: list[str] | None,
+    source: Source, options: ReadOptions, guessed: Guess, content: Sequence[str] | None, columns: list[str] | None
 ) -> tuple[Pool, list[Understood]]:
     """Read one file with the answers of one model."""
     from fewlabels.io import read_pool
@@ -188,10 +185,7 @@ def _one_model(
 
 
 def _several_sources(
-    sources: Mapping[str, Source],
-    options: ReadOptions,
-    content: Sequence[str] | None,
-    columns: list[str] | None,
+    sources: Mapping[str, Source], options: ReadOptions, content: Sequence[str] | None, columns: list[str] | None
 ) -> tuple[Pool, list[Understood]]:
     """Read a source for each of several models."""
     from fewlabels.io.predictions import check_one_model
@@ -255,6 +249,8 @@ def group_columns(options: ReadOptions, source: Source) -> list[str]:
         if name not in source.columns:
             near = difflib.get_close_matches(name, source.columns, 1)
             hint = f"Did you mean {near[0]!r}? " if near else ""
+            if len(crossed := re.split(r"\s+[x×*&]\s+(?:column:)?", name)) > 1:
+                hint = f"To cross columns: --groups {','.join(f'column:{part}' for part in crossed)}. "
             raise InputError(
                 f"--groups column:{name}: {source.name} has no column {name!r}. {hint}"
                 f"The columns are {some_of(source.columns)}."

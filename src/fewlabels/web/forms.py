@@ -221,9 +221,11 @@ def _model(typed: Mapping[str, Any], pool: Pool, task: str) -> str | None:
 def groups_text(typed: Mapping[str, Any]) -> str | None:
     """The groups as the command line writes them; two that are crossed are separated by a comma."""
     chosen = [str(typed.get(name) or "") for name in ("groups", "also")]
-    for field, one in zip(("groups", "also"), chosen, strict=True):
-        kind, _, rest = one.partition(":")
-        if one and not (one in ("predicted", "whole", "score:10") or (kind == "column" and rest and "," not in rest)):
+    for field, column in zip(("groups", "also"), chosen, strict=True):
+        kind, _, rest = column.partition(":")
+        if column and not (
+            column in ("predicted", "whole", "score:10") or (kind == "column" and rest and "," not in rest)
+        ):
             raise WrongFieldError(field, "choose one of these groups.")
     if chosen[1] and chosen[1] == chosen[0]:
         raise WrongFieldError("also", "choose another way of grouping, or none.")

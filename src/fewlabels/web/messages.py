@@ -180,6 +180,7 @@ class Summary(BaseModel):
     question: str | None = None
     labels: int | None = None
     pending: int | None = None
+    disputed: int | None = None
     items: int | None = None
     groups: int | None = None
     budget: int | None = None

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 from fewlabels.assessment import Assessment
 from fewlabels.beginning import load
-from fewlabels.errors import FewlabelsError, InputError, LabelError, SpecError, StoreError
+from fewlabels.errors import InputError, LabelError, SpecError, StoreError
 from fewlabels.findings.labels import tally
 from fewlabels.findings.phrases import question
 from fewlabels.io.guides import described
@@ -112,7 +112,7 @@ class Service:
                 return
             try:
                 self.audit(name).belief()
-            except FewlabelsError as error:
+            except Exception as error:  # noqa: BLE001  (somebody's own metric may fail in any way)
                 _log.debug("%s", harmless(f"{name!r} was not made ready: {error}"))
 
     def _one_at_a_time(self, name: str, what: str) -> threading.Lock:
@@ -209,7 +209,8 @@ class Service:
             name=name,
             question=question(audit),
             labels=labels.labelled,
-            pending=labels.pending + labels.unresolved,
+            pending=labels.pending,
+            disputed=labels.unresolved,
             items=len(audit.pool),
             groups=len(audit.groups),
             budget=audit.spec.stop.labels,

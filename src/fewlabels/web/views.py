@@ -143,7 +143,7 @@ def dashboard(audit: Assessment) -> Dashboard:
         verdict=finding.answer.settings.get("verdict") if finding.labels.labelled else None,
         labels=finding.labels.labelled,
         budget=audit.spec.stop.labels,
-        pending=finding.labels.pending + finding.labels.unresolved,
+        pending=finding.labels.pending,
         disputed=finding.labels.unresolved,
         standing=audit.standing(),
         groups=groups if rows > 1 or not beside else (),  # the plot says the same of one group
@@ -181,7 +181,7 @@ def _columns(finding: Finding) -> tuple[Column, ...]:
     shown = next((name for name in ("right", "seen") if name in values), None)
     if "labelled" in values and shown:
         pairs = zip(values.pop(shown), values["labelled"], strict=True)
-        values["labelled"] = [f"{n:,}" if k is None else f"{k:,} of {n:,}" if n else "0" for k, n in pairs]
+        values["labelled"] = [f"{n:,}" if k is None else f"{k:,} of {n:,}" if n else NONE for k, n in pairs]
     if "low" in values and "high" in values:
         ends = zip(values.pop("low"), values.pop("high"), strict=True)
         values["range"] = [NONE if low is None else f"{low} – {high}" for low, high in ends]

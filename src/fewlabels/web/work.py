@@ -151,14 +151,20 @@ class OverTime(Plot):
         return cls(made.points, made.per_hour)
 
     def finding(self) -> str:
-        """How many answers there are, since when, and how quickly they come now."""
+        """How many answers there are, and how quickly they come now or when the last one came."""
         if not self.points:
             return self.title
         total = counted(int(self.points[-1][1]), "answer")
-        pace = f"; {self.per_hour:,} an hour now" if self.per_hour else "; nobody is labelling now"
         if self.per_hour is None:
-            pace = ""
-        return f"{total} in {lasting(-self.points[0][0])}{pace}"
+            return f"{total} so far"
+        return f"{total}, {self.per_hour:,} an hour now" if self.per_hour else f"{total}, the last {ago(*self._last)}"
+
+    @property
+    def _last(self) -> tuple[float, float]:
+        """When the last answer came, and now: after it, others may have been taken back."""
+        before = (0.0, *(total for _, total in self.points))
+        came = [at for (at, total), earlier in zip(self.points, before, strict=False) if total > earlier]
+        return (came or [self.points[-1][0]])[-1], 0.0
 
     def caption(self) -> str:
         """Explain how to read the plot."""

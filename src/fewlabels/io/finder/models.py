@@ -85,10 +85,10 @@ def roles_by_model(source: Source, models: Sequence[str] | None, **asked: Any) -
         raise InputError("there are no models. Name them with ", Argument("models", ["old", "new"]), ".")
     if len(set(names)) < len(names):
         raise InputError(Argument("models"), " names a model twice. Every model needs a name of its own.")
-    found = {name: _columns_of(source, name, names) for name in names}
+    columns = {name: _columns_of(source, name, names) for name in names}
     rest = {key: asked[key] for key in ("id", "classes", "columns", "content")}
     roles = {}
-    for name, (predicted, confidence, scores) in found.items():
+    for name, (predicted, confidence, scores) in columns.items():
         one = find_roles(source, **rest, scores=scores, predicted=predicted, confidence=confidence)
         roles[name] = replace(one, confidence=confidence)  # a column "confidence" belongs to no model
     used = {column for one in roles.values() for column in (one.id, one.predicted, one.confidence, *one.scores)}

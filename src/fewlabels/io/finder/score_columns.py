@@ -89,11 +89,7 @@ def _check_number_of_columns(source: Source, scores: str | Sequence[str], column
 
 
 def _renamed(
-    source: Source,
-    scores: str | Sequence[str],
-    columns: Sequence[str],
-    names: Sequence[str],
-    given: tuple[str, ...],
+    source: Source, scores: str | Sequence[str], columns: Sequence[str], names: Sequence[str], given: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Columns for class names that are not their own: a list goes by its order, p_0, p_1, ... by number."""
     if len(columns) != len(given):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fewlabels.learned.items.strips import is_open
+from fewlabels.learned.items.kinds import is_open
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,8 +47,8 @@ _SMALL, _WILD_IF_SMALL = 0.25, np.array([0.1, 0.05])
 def tau_prior(strips: Strips, *, crossed: bool) -> NDArray[np.float64]:
     """The prior of τ for each kind of classifier, shape (kinds, taus)."""
     if crossed or strips.columns:
-        one = CROSSED_TAU_PRIOR if crossed else COLUMNS_TAU_PRIOR
-        return np.tile(one, (len(strips.kinds), 1))
+        prior = CROSSED_TAU_PRIOR if crossed else COLUMNS_TAU_PRIOR
+        return np.tile(prior, (len(strips.kinds), 1))
     return np.where(is_open(strips.kinds)[:, None], OPEN_TAU_PRIOR, TAU_PRIOR)
 
 

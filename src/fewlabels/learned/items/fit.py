@@ -1,4 +1,10 @@
-"""The fit of the model of confidence: modes by Newton's method, then the groups one by one by quadrature."""
+"""Fit the model of items: the mode of its effects by Newton's method, then the effect of each level by quadrature.
+
+An item of a strip is right with probability σ(η), where η = (shared effects)·(column of the design) + u. The shared
+effects (a, b, g, h, v) are Gaussian beforehand, and so is the u of each level of the first factor, with sd τ. All is
+done at each point of a grid, which has a kind of classifier, a τ, and where they matter an ω and a scale of the
+evidence; the evidence of the labels then weighs the points.
+"""
 
 from __future__ import annotations
 
@@ -53,11 +59,11 @@ def learn_several(strips: Strips, right: NDArray[np.float64], labels: NDArray[np
     seen = np.flatnonzero(labels)
     mean = Fit(strips, right[:, seen].mean(axis=0), labels[seen], seen).converged()
     block = max(1, _BLOCK // max(mean.shared.size * len(seen), 1))
-    found = []
+    trusts = []
     for start in range(0, len(right), block):
         fit = Fit(strips, right[start : start + block, seen], labels[seen], seen)
-        found += fit.begun(mean).converged().posteriors()
-    return found
+        trusts += fit.begun(mean).converged().posteriors()
+    return trusts
 
 
 class Integrals(NamedTuple):
@@ -82,7 +88,10 @@ class Integrals(NamedTuple):
     chance: NDArray[np.float64]
 
     def or_else(self, other: Integrals, share: NDArray[np.float64], part: Part) -> Integrals:
-        """Mix these, in some levels, with the others, which have this probability there beforehand."""
+        """Mix these with the integrals under another prior of u, in some levels.
+
+        `share` is the probability of that other prior before the labels, shape (levels of the part,).
+        """
         levels, strips = part.levels, part.strips
         mixed = Integrals(*(values.copy() for values in self))
         usual, unusual = np.log1p(-share) + self.log_size[:, levels], np.log(share) + other.log_size
@@ -96,9 +105,10 @@ class Integrals(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Some levels of a fit and their strips: places among those that have labels, and the level of each strip.
+    """Some levels of a fit, and their strips.
 
-    Shapes (levels,), (strips,) and (strips,).
+    `levels` and `strips` are places among those that have labels, shapes (levels,) and (strips,); `at` is the place in
+    `levels` of each strip's level, shape (strips,).
     """
 
     levels: NDArray[np.intp]
@@ -199,9 +209,11 @@ class Fit:
         return gain
 
     def curvature(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Precision of each u, its coupling with the shared over that, and the precision of those without u.
+        """The blocks of the log posterior's curvature that a Newton step needs.
 
-        Shapes (points, levels), (points, shared, levels) and (points, shared, shared).
+        They are the precision D of each u, shape (points, levels); C/D, where C couples the shared effects with each u,
+        shape (points, shared, levels); and A − C D⁻¹ Cᵀ, the precision of the shared effects with u integrated out,
+        shape (points, shared, shared).
         """
         weight = self.labels * self.chance * (1 - self.chance)
         moved = weight[:, None] * self.design
@@ -216,7 +228,7 @@ class Fit:
         return rest @ self.design.T - self.inverse * (self.shared - self.mean)
 
     def newton(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The Newton step of the shared effects and of u."""
+        """The Newton step of the shared effects and of u. With u eliminated, it follows from that of the others."""
         rest = self.right - self.labels * self.chance
         own, lean, schur = self.curvature()
         slope_u = self.total(rest) - self.u / self.tau[:, None] ** 2
@@ -224,7 +236,7 @@ class Fit:
         return step[..., 0], slope_u / own - (lean * step).sum(axis=1)
 
     def posterior(self) -> Trust:
-        """What one version of the labels says."""
+        """The posterior from the only version of the labels."""
         return self.posteriors()[0]
 
     def posteriors(self) -> list[Trust]:
@@ -255,13 +267,13 @@ class Fit:
 
     def only(self, part: Part) -> Fit:
         """The fit as it stands, of some levels alone."""
-        found = copy(self)
-        found.right, found.labels, found.design = (
+        kept = copy(self)
+        kept.right, kept.labels, kept.design = (
             values[..., part.strips] for values in (self.right, self.labels, self.design)
         )
-        found.levels, found.at, found.total = self.levels[part.levels], part.at, Sums(part.at)
-        found.u = self.u[:, part.levels]
-        return found
+        kept.levels, kept.at, kept.total = self.levels[part.levels], part.at, Sums(part.at)
+        kept.u = self.u[:, part.levels]
+        return kept
 
     def let_loose(self) -> Integrals:
         """What is known about each u if its level is wild; the shared effects stay where they are."""
@@ -279,11 +291,7 @@ class Fit:
         return self.labels * chance * (1 - chance), self.right - self.labels * chance
 
     def integrated(
-        self,
-        mode: NDArray[np.float64],
-        own: NDArray[np.float64],
-        lean: NDArray[np.float64],
-        hold: NDArray[np.float64],
+        self, mode: NDArray[np.float64], own: NDArray[np.float64], lean: NDArray[np.float64], hold: NDArray[np.float64]
     ) -> Integrals:
         """Each u integrated out by a Gauss-Hermite sum around its mode; `hold` is the precision of its prior."""
         sd, nodes = 1 / np.sqrt(own), _NODES[:, None, None]

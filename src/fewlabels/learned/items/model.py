@@ -79,10 +79,10 @@ class Trust:
 
     def newcomer(self) -> Trust:
         """What is believed about one more group with the confidences of the whole pool and no label."""
-        one, own = np.zeros_like(self.strips.cell), self.strips.own
+        zero, own = np.zeros_like(self.strips.cell), self.strips.own
         between, larger = np.zeros_like(self.strips.between), np.zeros_like(self.strips.larger)
         crossed = self.strips.crossed[:0]
-        strips = replace(self.strips, cell=one, effect=one, crossed=crossed, between=between, larger=larger)
+        strips = replace(self.strips, cell=zero, effect=zero, crossed=crossed, between=between, larger=larger)
         nothing = np.zeros((len(self.tau), 1))
         return replace(
             self,
@@ -100,8 +100,8 @@ class Trust:
         """Mean and variance of the share right in each cell, among `items` of each strip; two of shape (cells,).
 
         The log-odds of a strip are Gaussian at each point of the grid, so the mean is a Gauss-Hermite sum; the variance
-        comes from the slope of the share in the shared effects and in u. A cell with none of those items counts with
-        all it has.
+        comes from the slope of the share in the shared effects and in u. A cell that has none of these items is read
+        among all its items.
         """
         share = self._weights(items)
         by_cell, (effect, by_piece, piece_by_cell) = self.strips.by_cell, self.strips.pieces

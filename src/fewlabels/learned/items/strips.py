@@ -1,15 +1,16 @@
-"""The items of a pool sorted by confidence, and what is expected of confidences before any label."""
+"""The items of a pool, sorted into strips of nearly equal confidence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fewlabels.learned.items.between import IF_OPEN, larger, surer
 from fewlabels.learned.items.evidence_terms import by_group, lifts, patterns
+from fewlabels.learned.items.kinds import NO_CONFIDENCE, SURE, intercepts, is_open, kinds_of
 from fewlabels.learned.items.shifted import with_shifts
 from fewlabels.learned.items.sums import RowSums, Sums
 from fewlabels.partition import numbered
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 _EDGE = 1e-4
 # Strips into which the confidences of the pool are sorted.
 _STRIPS = 16
-# When groups are compared, a confidence counts up to these log-odds (0.982): beyond them all items are equally easy.
-_SURE = 4.0
 # Factors with up to this many levels together may interact: a group can be bad at one class and not at the others.
 # Beyond that it would take seconds.
 _INTERACT = 80
@@ -39,48 +38,17 @@ _VERDICTS = 3.0
 # of its verdicts, since it errs. Mean and sd of g. Shares of verdicts include some added items that are like all items.
 _OFTENER = np.array([1.2, 0.5])
 _AS_ALL = 10.0
-# Five kinds of classifiers. Columns: weight, then mean and sd of the gap (log-odds of being right overall, beyond what
-# the classifier says), of the slope b within groups and of what the slope g between groups adds to it. Ordinary is what
-# a survey of some fifty public classifiers found. True ones mean about what they say. Modest ones are better than they
-# say. Odd ones are as likely better as worse, and few have confidences that mean nothing or the opposite. Lost ones are
-# always sure and often wrong, as language models can be: for them a gap of −6 is nothing special. A classifier that is
-# hardly ever in doubt cannot be modest, and one that often is may well be, above all if its confidences go far down:
-# the weight of these is times ((1 − mean s)·(1 − least s))². Ordinary has the rest.
-KINDS = np.array(
-    [
-        [np.nan, -0.4, 0.4, 0.8, 0.2, 0.3, 0.25],
-        [0.15, 0.0, 0.25, 0.85, 0.2, 0.3, 0.25],
-        [8.0, 1.5, 1.0, 1.4, 0.4, 0.3, 0.25],
-        [0.14, 0.0, 1.5, 1.0, 0.7, 0.3, 0.5],
-        [0.01, -3.0, 3.0, 1.0, 0.7, 0.3, 0.5],
-    ]
-)
-# Where b has at least this sd, it is unclear what confidences mean.
-_OPEN = 0.5
-# However much a classifier is in doubt, it is not certain to be a modest one.
-_MOST_MODEST = 0.5
-# Nobody is right in 9,999 of 10,000 cases because confidences say so: they may be rounded, or mean nothing. Of the
-# log-odds of the mean confidence beyond `_SURE`, this part is expected not to be true, with this sd.
-_UNTRUE = np.array([0.3, 0.45])
-_ORDINARY, _MODEST = 0, 2
-# Groups by columns of the pool have less of a slope between them: mean and sd of g as parts of those for classes.
-_COLUMNS = np.array([1 / 3, 0.8])
-# Without confidences there is only an overall rate: that of fair, of good and of nearly perfect classifiers.
-_NO_CONFIDENCE = np.array(
-    [
-        [0.55, 1.0, 1.5, 0.0, 1.0, 0.0, 1.0],
-        [0.30, 3.0, 1.2, 0.0, 1.0, 0.0, 1.0],
-        [0.15, 5.0, 1.5, 0.0, 1.0, 0.0, 1.0],
-    ]
-)
+# Sizes of groups that differ by less than this are equal.
+_EQUAL = 1e-12
 # The least confidence of a classifier is the one that this share of its items are below.
 _LEAST = 0.01
-# Newton's steps at most, and a step so short that the next would change nothing.
-_NEWTON, _NEAR = 100, 1e-12
+_ALL = slice(None)
 
 
 class Factors(NamedTuple):
-    """What items differ by beyond their confidences: each factor has levels, and these have effects.
+    """What items differ by beyond their confidences, such as groups and predicted classes.
+
+    Each factor has levels, and each level has an effect on the log-odds of being right.
 
     Parameters
     ----------
@@ -103,7 +71,7 @@ class Factors(NamedTuple):
     verdicts: bool = False
     classes: bool = False
 
-    def of(self, kept: NDArray[np.bool_]) -> Factors:
+    def of(self, kept: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Factors:
         """The factors of some items."""
         return self._replace(levels=[levels[kept] for levels in self.levels])
 
@@ -180,7 +148,11 @@ class Strips:
 
     @cached_property
     def design(self) -> NDArray[np.float64]:
-        """What a, b, g, h, the b of evidence and the crossed v are multiplied by, shape (own + effects, strips)."""
+        """What the shared effects are multiplied by in each strip, shape (own + effects, strips).
+
+        The log-odds of being right are a + b·x + g·between + h·larger + Σ b_e·evidence_e + Σ v of its levels, and the u
+        of its level of the first factor on top.
+        """
         ones = [levels == np.arange(int(levels.max()) + 1)[:, None] for levels in self.crossed]
         first = [np.ones_like(self.x), self.x, self.between, *self.larger, *self.evidence]
         return np.concatenate([first, *ones]).astype(float)
@@ -222,43 +194,46 @@ def strips(
     """
     ordered, scale = _ordered(factors)
     groups, columns = factors.levels[0], factors.columns
-    levels = [*ordered, cell.astype(np.int64)]
+    levels: list[NDArray[np.integer[Any]]] = [*ordered, cell]
     n = np.ones(len(cell)) if count is None else count.astype(float)
     alike = [] if evidence is None else [patterns(evidence, n)]
     if confidence is None:
         strip, first = _pieces([*levels, *alike])
         nothing = np.zeros(len(first))
         size = np.bincount(strip, count).astype(np.int64)
-        between, kinds = nothing, _NO_CONFIDENCE
+        between, kinds = nothing, NO_CONFIDENCE
         if factors.verdicts and len(factors.levels) > 1:
-            between, kinds = oftener(groups, factors.levels[-1], n)[first], _NO_CONFIDENCE.copy()
+            between, kinds = oftener(groups, factors.levels[-1], n)[first], NO_CONFIDENCE.copy()
             kinds[:, 5:] = _OFTENER
         made = Strips(strip, *_at(levels, first), nothing, between, size, kinds, scale, columns=columns)
         made = _sized(made, factors, n, n)
-        return _beside(made, evidence, groups, n, n, expit(_NO_CONFIDENCE[:, 1]))
-    s = np.clip(confidence, _EDGE, 1 - _EDGE)
+        return _beside(made, evidence, groups, n, n, expit(NO_CONFIDENCE[:, 1]))
+    # Rows that stand for no item are like rows that do, and only need their strip.
+    rows = slice(None) if count is None else np.flatnonzero(count)
+    s, n, own = np.clip(confidence[rows], _EDGE, 1 - _EDGE), n[rows], groups[rows]
     x, doubt = logit(s), s * (1 - s) * n
     x0 = doubt @ x / doubt.sum()
     x -= x0
     # Half by number and half by doubt: where nearly all items are sure, the few others must not share one strip.
-    rows = np.flatnonzero(n)
-    order = rows[np.argsort(x[rows])]
+    order = np.argsort(s)
     mass = np.cumsum(0.5 * n[order] / n.sum() + 0.5 * doubt[order] / doubt.sum())
-    edges = x[order][np.searchsorted(mass, np.arange(1, _STRIPS) / _STRIPS)]
+    edges = s[order][np.searchsorted(mass, np.arange(1, _STRIPS) / _STRIPS)]
     # They are in order already. And with `np.unique` NumPy imports its masked arrays, a tenth of a command.
     edges = edges[np.diff(edges, prepend=-np.inf) > 0]
-    strip, first = _pieces([*levels, np.searchsorted(edges, x, side="right"), *alike])
-    size = np.bincount(strip, n).astype(np.int64)
-    middle = np.bincount(strip, x * n) / size
-    between = surer(np.clip(logit(s), -_SURE, _SURE), x, groups, doubt, n)[groups[first]]
+    place = np.searchsorted(edges, np.clip(confidence, _EDGE, 1 - _EDGE), side="right")
+    strip, first = _pieces([*levels, place, *alike])
+    size = np.bincount(strip[rows], n).astype(np.int64)
+    middle = np.bincount(strip[rows], x * n) / size
+    between = surer(np.clip(logit(s), -SURE, SURE), x, own, doubt, n)[groups[first]]
     mean = float(np.average(s, weights=n))
     least = float(s[order][np.searchsorted(np.cumsum(n[order]), _LEAST * n.sum())])
     kinds = kinds_of(mean, least, columns=columns)
     kinds[:, 1] += intercepts(kinds[:, [3, 5]] @ np.stack([middle, between]), size, mean)
-    said = float(np.average(confidence, weights=n))
-    made = Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, said, columns)
-    made = _sized(made, factors, n, doubt, expit(middle + x0))
-    return _beside(made, evidence, groups, n, doubt, np.full(len(made.kinds), mean))
+    level = float(np.average(confidence[rows], weights=n))
+    made = Strips(strip, *_at(levels, first), middle, between, size, kinds, scale, level, columns)
+    made = _sized(made, factors.of(rows), n, doubt, expit(middle + x0), rows)
+    evidence = None if evidence is None else evidence[rows]
+    return _beside(made, evidence, own, n, doubt, np.full(len(made.kinds), mean), rows)
 
 
 def oftener(groups: NDArray[np.int64], verdict: NDArray[np.int64], n: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -277,54 +252,29 @@ def oftener(groups: NDArray[np.int64], verdict: NDArray[np.int64], n: NDArray[np
     return apart
 
 
-def kinds_of(said: float, least: float, *, columns: bool = False) -> NDArray[np.float64]:
-    """What a classifier may be like if its confidences have this mean and go down to `least`; shape (kinds, 7).
-
-    See `KINDS`. `columns` says whether the groups that are compared come from columns of the pool alone.
-
-    >>> kinds_of(0.9, 0.5)[:, 0].round(2)
-    array([0.68, 0.15, 0.02, 0.14, 0.01])
-    >>> kinds_of(0.7, 0.1)[:, 0].round(2)
-    array([0.2 , 0.15, 0.5 , 0.14, 0.01])
-    """
-    kinds = KINDS.copy()
-    kinds[_MODEST, 0] = min(kinds[_MODEST, 0] * ((1 - said) * (1 - least)) ** 2, _MOST_MODEST)
-    kinds[_ORDINARY, 0] = 1 - np.delete(kinds[:, 0], _ORDINARY).sum()
-    beyond = max(float(logit(said)) - _SURE, 0.0)
-    kinds[:, 1] -= _UNTRUE[0] * beyond
-    kinds[:, 2] = np.hypot(kinds[:, 2], _UNTRUE[1] * beyond)
-    if columns:
-        kinds[:, 5:] *= _COLUMNS
-    return kinds
-
-
 def _sized(
     made: Strips,
     factors: Factors,
     n: NDArray[np.float64],
     doubt: NDArray[np.float64],
     s: NDArray[np.float64] | None = None,
+    rows: slice | NDArray[np.intp] = _ALL,
 ) -> Strips:
     """Strips with the sizes of their groups, and the prior of h; as they are if all sizes are equal, or for bins.
 
-    `s` is the confidence of each strip, shape (strips,); None without confidences.
+    `s` is the confidence of each strip, shape (strips,); None without confidences. The factors are those of `rows`.
     """
     group = factors.levels[0]
     size, sd = larger(group, doubt, n, columns=factors.columns)
-    if np.ptp(size) < _NEAR or any(factors.bins[:1]):
+    if np.ptp(size) < _EQUAL or any(factors.bins[:1]):
         return made
     of = np.empty(len(made.x), dtype=np.int64)
-    of[made.strip] = group
+    of[made.strip[rows]] = group
     sds = sd * np.where(is_open(made.kinds), IF_OPEN, 1.0)
     kinds = np.column_stack([made.kinds, 0 * sds, sds])
     if factors.classes and s is not None:
         kinds = with_shifts(kinds, s, of, made.size, size[of])
     return replace(made, larger=size[of][None], kinds=kinds)
-
-
-def is_open(kinds: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether it is unclear what confidences mean, or there are none, for each kind of classifier; shape (kinds,)."""
-    return kinds[:, 4] >= _OPEN
 
 
 def _beside(
@@ -334,13 +284,17 @@ def _beside(
     n: NDArray[np.float64],
     doubt: NDArray[np.float64],
     goal: NDArray[np.float64],
+    rows: slice | NDArray[np.intp] = _ALL,
 ) -> Strips:
-    """Strips with the evidence of their items and groups; `goal` is the share right expected of each kind, (kinds,)."""
+    """Strips with the evidence of their items and groups; `goal` is the share right expected of each kind, (kinds,).
+
+    Evidence, groups, n and doubt are those of `rows`.
+    """
     if evidence is None:
         return made
     evidence = np.column_stack([evidence, by_group(evidence, group, n)])
     centred = evidence - doubt @ evidence / doubt.sum()
-    values = np.array([np.bincount(made.strip, column * n) / made.size for column in centred.T])
+    values = np.array([np.bincount(made.strip[rows], column * n) / made.size for column in centred.T])
     rest = made.kinds[:, [3, 5]] @ np.stack([made.x, made.between])
     flat = lifts(rest, values, made.size, goal)
     return replace(made, evidence=values, lift=flat - lifts(rest, 0 * values, made.size, goal)[:, :1])
@@ -361,42 +315,21 @@ def _ordered(factors: Factors) -> tuple[list[NDArray[np.int64]], NDArray[np.floa
     return [factors.levels[factor] for factor in order], np.array([scale[factor] for factor in order])
 
 
-def _pieces(levels: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+def _pieces(levels: Sequence[NDArray[np.integer[Any]]]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """The piece of each item, in which all levels are equal, and an item of each piece; in the order of the levels."""
     piece = np.zeros(len(levels[0]), dtype=np.int64)
     for level in levels:
-        piece = numbered(piece * (int(level.max(initial=0)) + 1) + level)[1]
+        piece *= int(level.max(initial=0)) + 1
+        piece += level
+        piece = numbered(piece)[1]
     item = np.empty(int(piece.max(initial=-1)) + 1, dtype=np.intp)
     item[piece] = np.arange(len(piece))
     return piece, item
 
 
 def _at(
-    levels: Sequence[NDArray[np.int64]], first: NDArray[np.intp]
+    levels: Sequence[NDArray[np.integer[Any]]], first: NDArray[np.intp]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Cell, first factor and the other factors of some items, from the levels of factors and cells."""
     effect, *crossed, cell = (level[first].astype(np.int64) for level in levels)
     return cell, effect, np.array(crossed, dtype=np.int64).reshape(len(crossed), len(first))
-
-
-def intercepts(rest: NDArray[np.float64], size: NDArray[np.int64], goal: float) -> NDArray[np.float64]:
-    """For each kind the a at which the items are right as often as the classifier says: mean σ(a + rest) = goal.
-
-    `rest` is bx + gz in each strip, shape (kinds, strips). So b and g alone, whatever they are, do not claim that the
-    classifier is better or worse than it says.
-    """
-    low, high = np.full(len(rest), -60.0), np.full(len(rest), 60.0)
-    share = size / size.sum()
-    a = logit(goal) - rest @ share
-    for _ in range(_NEWTON):
-        chance = expit(a[:, None] + rest)
-        over, slope = chance @ share - goal, (chance * (1 - chance)) @ share
-        low, high = np.where(over < 0, a, low), np.where(over < 0, high, a)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = a - over / slope
-        # A step that leaves the bracket, as on the flat parts of σ, is a bisection instead.
-        step = np.where((step > low) & (step < high), step, (low + high) / 2)
-        if (np.abs(step - a) < _NEAR).all():
-            return step
-        a = step
-    return a

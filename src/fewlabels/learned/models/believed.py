@@ -246,8 +246,8 @@ class ModelsBelief(LearnedBelief):
         learning = self.learning
         answers = learning.panel.answers
         hit = answers.option[learning.asked] == learning.place[:, None]
-        said = np.take_along_axis(answers.said[learning.asked], hit.argmax(axis=1)[:, None], axis=1)[:, 0]
-        return np.where(hit.any(axis=1), said, -2)
+        answer = np.take_along_axis(answers.said[learning.asked], hit.argmax(axis=1)[:, None], axis=1)[:, 0]
+        return np.where(hit.any(axis=1), answer, -2)
 
     @property
     def _known_agreed(self) -> NDArray[np.float64]:
@@ -264,8 +264,17 @@ class ModelsBelief(LearnedBelief):
         on those items that decide between these two.
         """
         records = self._records(self.look.expected.argmax(axis=1).tolist())
-        ahead = [one.is_ahead() if self.target == "population" else one.stays_ahead() for one in records]
+        ahead = [record.is_ahead() if self.target == "population" else record.stays_ahead() for record in records]
         return np.array([each.min() for each in ahead])
+
+    def apart(self, group: int, a: int, b: int) -> tuple[NDArray[np.float64], float]:
+        """Draws of the difference of two models in the pool, shape (draws,), and its sd as that of the population.
+
+        The sd is that of a difference which is known exactly for the pool: one sample of the population.
+        """
+        right, covariance = self.look.right[:, group] / self._per[group], self._sampling[group]
+        variance = covariance[a, a] + covariance[b, b] - 2 * covariance[a, b]
+        return right[:, a] - right[:, b], float(np.sqrt(max(variance, 0.0)))
 
     def margins(self, a: int, b: int) -> list[Margin]:
         """How far model a is ahead of model b by their record alone: over all, and in each group."""
@@ -292,8 +301,8 @@ class ModelsBelief(LearnedBelief):
         lead = int(expected.argmax())
         chance = self.chances(group)
         order = [r for r in np.argsort(-chance, kind="stable")[: _RIVALS + 1].tolist() if r != lead]
-        found = [r for r in order if chance[r] > _UNLIKELY] or [int(np.argsort(-expected, kind="stable")[1])]
-        apart = {r: max(float((right[:, lead] - right[:, r]).var()), _LEAST_VARIANCE) for r in found[:_RIVALS]}
+        likely = [r for r in order if chance[r] > _UNLIKELY] or [int(np.argsort(-expected, kind="stable")[1])]
+        apart = {r: max(float((right[:, lead] - right[:, r]).var()), _LEAST_VARIANCE) for r in likely[:_RIVALS]}
         return lead, [Rival(r, max(float(chance[r]), _UNLIKELY), variance) for r, variance in apart.items()]
 
     def contest(self, group: int) -> NDArray[np.float64]:

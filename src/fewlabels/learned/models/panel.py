@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.learned.items import Factors, learn, strips
-from fewlabels.learned.items.strips import KINDS
+from fewlabels.learned.items.kinds import KINDS
 from fewlabels.learned.models.answers import Answers, compare_answers
 from fewlabels.learned.models.voices import WIDER, Features, chances, draw_parameters, listen, most_parameters
 

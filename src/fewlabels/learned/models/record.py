@@ -73,13 +73,13 @@ class Record:
         share = a / (a + b)
         mean = ahead + (self.left * (2 * share - 1)).sum(axis=0)
         spread = 4 * self.left * share * (1 - share) * (1 + np.maximum(self.left - 1, 0) / (a + b + 1))
-        found = _normal(mean, spread.sum(axis=0))
-        for h in np.flatnonzero((left <= _MANY) & (left > 0) & (found < _FAR)).tolist():
+        chance_ahead = _normal(mean, spread.sum(axis=0))
+        for h in np.flatnonzero((left <= _MANY) & (left > 0) & (chance_ahead < _FAR)).tolist():
             chance = np.ones(1)
             for part in range(len(a)):
                 chance = np.convolve(chance, _beta_binomial(a[part, h], b[part, h], int(self.left[part, h])))
-            found[h] = chance[max(-((ahead[h] - left[h]) // 2), 0) :].sum()
-        return np.clip(found, 0, 1)
+            chance_ahead[h] = chance[max(-((ahead[h] - left[h]) // 2), 0) :].sum()
+        return np.clip(chance_ahead, 0, 1)
 
     def is_ahead(self) -> NDArray[np.float64]:
         """P(the leader is at least as good as each model among items like these), shape (models,).

@@ -102,7 +102,7 @@ class TruthBelief(LearnedBelief):
         """n draws of the true class of every item, shape (n, items)."""
         learning = self.joint.learning
         panel = learning.panel
-        said = panel.answers.said
+        answers = panel.answers.said
         true = np.repeat(self.true[None], n, axis=0)
         if len(learning.open):
             plain = draw_chances(learning.features, learning.points, rng, n)
@@ -112,22 +112,22 @@ class TruthBelief(LearnedBelief):
             true[:, learning.open] = np.take_along_axis(self._named, np.minimum(option, self._named.shape[1] - 1), 1).T
         if learning.trust is not None:
             right = learning.trust.draws(rng, n)[:, learning.trust.strips.strip]
-            drawn = np.where(rng.random(right.shape) < right, said[panel.agreed, 0], -1)
+            drawn = np.where(rng.random(right.shape) < right, answers[panel.agreed, 0], -1)
             free = self.true[panel.agreed] < 0
             true[:, panel.agreed[free]] = drawn[:, free]
         row, item = np.nonzero(true < 0)
-        true[row, item] = self._others(said[item], rng)
+        true[row, item] = self._others(answers[item], rng)
         return true
 
     @cached_property
     def _named(self) -> NDArray[np.int32]:
         """The class of each option of the open items, shape (open, options + none); −1 for none."""
         learning = self.joint.learning
-        option, said = learning.features.option, learning.panel.answers.said[learning.open]
+        option, answers = learning.features.option, learning.panel.answers.said[learning.open]
         named = np.full((len(option), learning.features.width + 1), -1, dtype=np.int32)
         for h in range(option.shape[1]):
             rows = np.flatnonzero(option[:, h] >= 0)
-            named[rows, option[rows, h]] = said[rows, h]
+            named[rows, option[rows, h]] = answers[rows, h]
         return named
 
     @cached_property

@@ -72,8 +72,8 @@ def guesses(models: int, *, pair: bool = False) -> list[Guess]:
     spreads = PAIR if pair else SPREADS
     share = (1.0 if pair else 0.5) / len(spreads)
     every = np.arange(models)
-    found = [Guess(every, (0.0, spread), float(np.log(share))) for spread in spreads]
-    return found if pair else found + [Guess(every[h : h + 1], ALONE, float(np.log(0.5 / models))) for h in every]
+    made = [Guess(every, (0.0, spread), float(np.log(share))) for spread in spreads]
+    return made if pair else made + [Guess(every[h : h + 1], ALONE, float(np.log(0.5 / models))) for h in every]
 
 
 class Features:
@@ -252,8 +252,8 @@ def _softened(precision: NDArray[np.float64], before: NDArray[np.float64], wider
 
 def _fitted(features: Features, shown: NDArray[np.int64], all_: list[Guess]) -> list[Fits]:
     """A fit of each guess; those of one voice at once."""
-    fits = [fit_sets(features, shown, one.voices[None], one.weight) for one in all_ if one.weight != ALONE]
-    alone = np.array([one.voices for one in all_ if one.weight == ALONE], dtype=np.int64)
+    fits = [fit_sets(features, shown, guess.voices[None], guess.weight) for guess in all_ if guess.weight != ALONE]
+    alone = np.array([guess.voices for guess in all_ if guess.weight == ALONE], dtype=np.int64)
     if len(alone):
         batch = fit_sets(features, shown, alone, ALONE)
         fits += [Fits(*(part[h : h + 1] for part in batch)) for h in range(len(alone))]
@@ -289,15 +289,15 @@ def draw_parameters(points: list[Point], start: float, normals: NDArray[np.float
     edges = np.cumsum([point.weight for point in points])
     n = len(normals)
     pick = np.minimum(np.searchsorted(edges, (np.arange(n) + start) / n), len(points) - 1)
-    found = []
+    drawn = []
     for k in np.unique(pick).tolist():
         rows, point = np.flatnonzero(pick == k), points[k]
         theta = point.mode + normals[rows, : len(point.mode)] @ point.root.T
         # A crowd does not speak against what it says: such a draw becomes one of all other parameters given t = 0.
         with_crowd = point.root @ point.root[0]
         theta -= np.minimum(theta[:, :1], 0.0) * (with_crowd / with_crowd[0])
-        found.append(Drawn(point, rows, theta))
-    return found
+        drawn.append(Drawn(point, rows, theta))
+    return drawn
 
 
 def most_parameters(points: list[Point]) -> int:
@@ -310,7 +310,7 @@ def chances(features: Features, drawn: list[Drawn], rows: slice) -> NDArray[np.f
 
     In single precision, which takes a third of the time, and is far more exact than draws are.
     """
-    n = sum(len(one.rows) for one in drawn)
+    n = sum(len(part.rows) for part in drawn)
     out = np.empty((len(features.option[rows]), features.width + 1, n), dtype=np.float32)
     for point, at, theta in drawn:
         own = features.of(point.voices[None], point.split, rows)[0].astype(np.float32)

@@ -29,14 +29,14 @@ def draw_item(rng: np.random.Generator, worth: NDArray[np.float64], free: NDArra
     for i in range(len(worth)):
         if free[i]:
             top = max(top, worth[i])
-    best, found = -np.inf, -1
+    best, chosen = -np.inf, -1
     for i in range(len(worth)):
         if free[i]:
             chance = math.log(max(worth[i] / top, 1e-12)) * power if top > 0.0 else 0.0
             key = chance - math.log(-math.log(1.0 - rng.random()))  # as Generator.gumbel
             if key > best:
-                best, found = key, i
-    return found
+                best, chosen = key, i
+    return chosen
 
 
 def is_due(label: int) -> bool:
@@ -87,14 +87,14 @@ def unbeaten(field: Field, free: NDArray[np.bool_], lead: int) -> float:
     for h in range(models):
         wins, losses, left = np.zeros(_PARTS, np.int64), np.zeros(_PARTS, np.int64), np.zeros(_PARTS, np.int64)
         for i in range(items):
-            one, two = field.option[i, lead], field.option[i, h]
-            if one != two:
+            first, second = field.option[i, lead], field.option[i, h]
+            if first != second:
                 # A model without an answer, −1, has the support of "none of them", which is 0.
-                gap = field.base[i, one, 0] - field.base[i, two, 0]
+                gap = field.base[i, first, 0] - field.base[i, second, 0]
                 part = 1 if abs(gap) * models < 0.5 else (2 if gap > 0 else 0)
                 left[part] += free[i]
-                wins[part] += not free[i] and one == field.true[i]
-                losses[part] += not free[i] and two == field.true[i]
+                wins[part] += not free[i] and first == field.true[i]
+                losses[part] += not free[i] and second == field.true[i]
         least = min(least, stays_ahead(wins, losses, left))
         if least < _SURE:
             break  # not sure, whatever the other rivals' records say
@@ -103,11 +103,7 @@ def unbeaten(field: Field, free: NDArray[np.bool_], lead: int) -> float:
 
 @kernel
 def best_run(
-    rng: np.random.Generator,
-    judge: np.random.Generator,
-    field: Field,
-    power: float,
-    budgets: NDArray[np.int64],
+    rng: np.random.Generator, judge: np.random.Generator, field: Field, power: float, budgets: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """One run: the items in the order of asking, the model that leads at each budget, and when it was first sure.
 

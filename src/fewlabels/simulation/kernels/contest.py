@@ -148,14 +148,7 @@ def _fired(rng: np.random.Generator, contest: Contest) -> int:
 
 
 @formula
-def _insert(
-    reward: float,
-    key: float,
-    g: int,
-    chosen: NDArray[np.int64],
-    best: NDArray[np.float64],
-    n: int,
-) -> int:
+def _insert(reward: float, key: float, g: int, chosen: NDArray[np.int64], best: NDArray[np.float64], n: int) -> int:
     """Put g into the list of the best so far, shape (2, m): rewards, and keys that break ties; returns its length."""
     m = len(chosen)
     i = n if n < m else m - 1

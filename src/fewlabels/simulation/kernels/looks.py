@@ -121,12 +121,7 @@ def _add_alone(
 
 @formula
 def _add_all(
-    field: Field,
-    i: int,
-    both: int,
-    theta: NDArray[np.float32],
-    gap: NDArray[np.float32],
-    shared: NDArray[np.float32],
+    field: Field, i: int, both: int, theta: NDArray[np.float32], gap: NDArray[np.float32], shared: NDArray[np.float32]
 ) -> None:
     """Add the weights of the voices in the draws in which all models are voices.
 
@@ -150,12 +145,7 @@ def _add_all(
 
 @formula
 def _add_sure(
-    field: Field,
-    i: int,
-    both: int,
-    theta: NDArray[np.float32],
-    gap: NDArray[np.float32],
-    shared: NDArray[np.float32],
+    field: Field, i: int, both: int, theta: NDArray[np.float32], gap: NDArray[np.float32], shared: NDArray[np.float32]
 ) -> None:
     """Add what the confidences of the voices say in the draws in which all models are voices."""
     models, b, main = field.option.shape[1], field.base.shape[2], field.main[i]

@@ -72,22 +72,22 @@ def selector_run(
 @formula
 def _any(rng: np.random.Generator, left: NDArray[np.float64], free: NDArray[np.bool_], least: float) -> int:
     """One of the free items with the least entropy; ties are broken at random."""
-    found, count = -1, 0
+    chosen, count = -1, 0
     for i in range(len(left)):
         if free[i] and left[i] <= least + 1e-12:
             count += 1
             if rng.random() * count < 1.0:
-                found = i
-    return found
+                chosen = i
+    return chosen
 
 
 @formula
 def _first(rng: np.random.Generator, weight: NDArray[np.float64]) -> int:
     """One of the models with the largest weight; ties are broken at random."""
-    found, count, most = -1, 0, weight.max()
+    chosen, count, most = -1, 0, weight.max()
     for h in range(len(weight)):
         if weight[h] >= most - 1e-9:
             count += 1
             if rng.random() * count < 1.0:
-                found = h
-    return found
+                chosen = h
+    return chosen
