@@ -87,6 +87,13 @@ def test_fifty_items_there_and_back(tmp_path: Path, program: str) -> None:
         assert {one.annotator for one in annotations} == {"1"}
 
 
+@pytest.mark.parametrize("answer", ["ignore", "reject"])
+def test_a_choice_that_was_ignored_or_rejected_in_prodigy_is_a_skip(tmp_path: Path, answer: str) -> None:
+    row = {"item_id": "t1", "_task_hash": 1, "answer": answer, "accept": ["billing"]}
+    (tmp_path / "export.jsonl").write_text(f"{json.dumps(row)}\n")
+    assert [one.label for one in fl.read_annotations(tmp_path / "export.jsonl")] == [None]
+
+
 @pytest.mark.parametrize("program", EXPORTS)
 def test_recorded_exports_are_read(program: str) -> None:
     found = fl.read_annotations(FIXTURES / EXPORTS[program])
