@@ -19,6 +19,10 @@ line      forty linear models, on 2 classes, answers only
 two       two classifiers on 4 classes, answers only
 experts   nine classifiers that each see 7 of 20 numbers, on 3 classes, answers only: looked at once, as is shy
 shy       eight classifiers on 4 classes that give no answer where they are unsure, some of them oftener than others
+tuned     twelve networks on 3 classes, tuned a little further from one common start, answers only: looked at once, as
+          are standout and parted
+standout  one classifier on 4 classes that learned from many rows, and nine equals that learned from few each
+parted    nine classifiers on 3 classes, each silent on a quarter of the items, that say in five words how sure they are
 
 `--lots 60` makes lot_0 to lot_59 instead: 2 to 20 classifiers by lot on a table by lot, with relatives or without, with
 confidences or without. So many that nobody has looked at any of them when constants were chosen.
@@ -46,7 +50,8 @@ _WORDS = np.array([0.2, 0.5, 0.7, 0.9, 0.99])
 class Contest(NamedTuple):
     """Classifiers, each with how many rows it learns from, on a table; how they say how sure they are, and are silent.
 
-    `silent`: how sure a classifier has to be to answer, from the first to the last.
+    `silent`: how sure a classifier has to be to answer, from the first to the last. `misses`: the share of the items
+    that each of them leaves out, at random.
     """
 
     name: str
@@ -54,6 +59,7 @@ class Contest(NamedTuple):
     models: list[tuple[Any, int]]
     sure: str = ""
     silent: tuple[float, float] = (0.0, 0.0)
+    misses: float = 0.0
 
 
 def made(classes: int, seed: int, **more: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -109,6 +115,35 @@ def flock() -> list[tuple[Any, int]]:
     return [(KNeighborsClassifier(5 + 2 * s), 900 + 30 * s) for s in range(10)] + unlike(1200)[:6]
 
 
+def tuned() -> list[tuple[Any, int]]:
+    """Twelve networks that learn the same from the first rows, and then a little more from others, drawn for each."""
+    from sklearn.neural_network import MLPClassifier
+
+    def fit(self: Any, x: NDArray[np.float64], y: NDArray[np.int64]) -> Any:
+        MLPClassifier.fit(self, x[:1500], y[:1500])
+        for _ in range(8):
+            self.partial_fit(x[self.more], y[self.more])
+        return self
+
+    kind = type("Tuned", (MLPClassifier,), {"fit": fit})
+
+    def network(seed: int) -> Any:
+        twice: Any = kind((30,), max_iter=200, random_state=0)
+        twice.more = 1500 + np.random.default_rng(seed).permutation(1000)[: 100 + 70 * seed]
+        return twice
+
+    return [(network(seed), 2500) for seed in range(12)]
+
+
+def standout() -> list[tuple[Any, int]]:
+    """One that learned from 5,000 rows, and nine trees that learned from about 700."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    return [(RandomForestClassifier(15, random_state=s), 680 + 5 * s) for s in range(1, 10)] + [
+        (unlike(0)[10][0], 5000)
+    ]
+
+
 def experts() -> list[tuple[Any, int]]:
     """Nine classifiers, each of which sees seven of the twenty numbers."""
     from sklearn.base import clone
@@ -151,6 +186,9 @@ def contests() -> Iterator[Contest]:
     yield Contest("experts", made(3, 13), experts())
     can_say = [each for each in unlike(1200) if hasattr(each[0], "predict_proba")][:8]
     yield Contest("shy", made(4, 14), can_say, silent=(0.3, 0.6))
+    yield Contest("tuned", made(3, 21, class_sep=1.2), tuned())
+    yield Contest("standout", made(4, 22, class_sep=1.3), standout())
+    yield Contest("parted", made(3, 23, flip_y=0.1), unlike(900)[:9], "words", misses=0.25)
 
 
 def lot(seed: int) -> Contest:
@@ -184,8 +222,10 @@ def pool_of(contest: Contest) -> dict[str, Any]:
         said.append(np.where(known < bar, -1, fitted.predict(x[rest])))
         if contest.sure:
             sure.append(known)
+    answers = np.column_stack(said)
+    answers[np.random.default_rng(1).random(answers.shape) < contest.misses] = -1
     found: dict[str, Any] = {
-        "predicted": np.column_stack(said),
+        "predicted": answers,
         "labels": y[rest],
         "models": [f"{type(model).__name__} {k}" for k, (model, _) in enumerate(contest.models)],
         "classes": [f"class {k}" for k in range(int(y.max()) + 1)],

@@ -204,3 +204,18 @@ def test_how_far_models_are_behind_is_in_report_and_dashboard() -> None:
     assert table["Model"] == ("good", "bad")
     assert table["Chance"] == ("over 99%", "under 1%")
     assert table["Behind"] == ("0.0 points", "12.5 points")
+
+
+@pytest.mark.parametrize("task", [BEST, fl.CompareModels(fl.Accuracy(), "new", "old", rope=0)])
+def test_models_too_close_for_a_pool_are_called_so_and_where_to_ask_about_these_items(task: fl.Task) -> None:
+    old = wrong(0, 12, wrong(30, 40))
+    close = asked(task, "population", old=old, new=wrong(12, 22, wrong(30, 40)))
+    far = asked(task, "population", old=old, new=wrong(30, 40))
+    exact = asked(task, "pool", old=old, new=wrong(12, 22, wrong(30, 40)))
+    words = "Even with labels of all 200 items, the answer would hardly be 95% sure"
+    here = [doubt for doubt in find(close).doubts if doubt.startswith(words)]
+    assert len(here) == 1
+    assert "begin with the target 'pool'" in here[0]
+    assert words in " ".join(dashboard(close).finding.doubts)
+    assert not any(words in doubt for audit in (far, exact) for doubt in find(audit).doubts)
+    assert (find(exact).answer.probability or 0) > 0.95

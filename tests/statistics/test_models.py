@@ -109,10 +109,10 @@ def test_a_set_of_voices_is_fitted_as_a_slow_optimiser_fits_it() -> None:
 
 
 def test_a_look_is_that_of_a_plain_loop_in_double_precision() -> None:
-    said, true = made(60, (0.8, 0.7, 0.6, 0.5), 4, seed=8)
-    said[::7, 2] = -1
+    answers, true = made(60, (0.8, 0.7, 0.6, 0.5), 4, seed=8)
+    answers[::7, 2] = -1
     belief = believed(
-        fl.read_pool({"predicted": said, "models": list("abcd"), "classes": list("wxyz")}), true, np.arange(20)
+        fl.read_pool({"predicted": answers, "models": list("abcd"), "classes": list("wxyz")}), true, np.arange(20)
     )
     learning, look, expected = belief.learning, belief.look, belief.learning.known[0].astype(float)
     drawn = draw_parameters(learning.points, 0.5, learning.normals)
@@ -461,3 +461,12 @@ def test_a_crowd_never_speaks_against_what_it_says_and_the_voices_move_with_it()
     spread = np.sqrt(np.diag(covariance) - covariance[:, 0] ** 2 / covariance[0, 0])
     off = np.abs(drawn[bound].mean(axis=0) - given)[1:]
     assert (off < 4.5 * spread[1:] / np.sqrt(bound.sum())).all()
+
+
+def test_a_difference_known_for_the_pool_varies_in_the_population_as_a_sample_does() -> None:
+    answers, true = made(400, (0.8, 0.75), 3, seed=6)
+    contested = np.flatnonzero(answers[:, 0] != answers[:, 1])
+    score = (answers[:, 0] == true).astype(float) - (answers[:, 1] == true)
+    gap, sd = believed(pool_of(answers, 3), true, contested, "population").apart(0, 0, 1)
+    assert gap == pytest.approx(np.full(len(gap), score.mean()), abs=1e-9)
+    assert sd == pytest.approx(score.std() / np.sqrt(401), rel=1e-6)

@@ -56,6 +56,7 @@ def answer(
     from fewlabels.cli.common import emit_json, open_assessment, progress, quoted, say, shown
     from fewlabels.findings.finding import find
     from fewlabels.findings.tables import readable
+    from fewlabels.planning.words import BEGIN
     from fewlabels.wording import counted
 
     audit = open_assessment(address, name)
@@ -83,7 +84,7 @@ def answer(
     table = readable(shown_rows, finding.task, noun=noun)
     _emit(table, top, max(_SCREEN, len(finding.answer.groups)), of=len(finding.answer_table), noun=noun)
     for doubt in finding.doubts:
-        say(doubt)
+        say(doubt.replace(BEGIN, "begin with --target pool"))
 
 
 def _put_other(

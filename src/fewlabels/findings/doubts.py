@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fewlabels.findings.evidence import LEARNED
+from fewlabels.planning.words import only_these
 from fewlabels.tasks.backing import ENOUGH
+from fewlabels.tasks.models import SURE
 from fewlabels.wording import counted, is_exact, listed
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import Grounds
 
 
+_HARDLY = 0.2  # of the ways in which the labels of all items can come out, so few would settle the question
 _NAMED = 3  # models without some answers that are named after the first
 _INSTEAD = (
     "If this is the number you need, ask for it: an assessment with all items together as one group has a shorter "
@@ -39,6 +42,7 @@ def doubts(task: Task, grounds: Grounds, labels: Tally) -> tuple[str, ...]:
     if labels.labelled:
         sentences += _few(grounds)
         sentences += _rough(grounds)
+        sentences += _too_close(grounds) if task.of_models else []
         # If the task looks for no group, the headline itself is about all items.
         if not grounds.overall.enough and task.sought is not None and not task.of_models:
             sentences.append(f"There is no number for all items together: {grounds.overall.words}.")
@@ -85,6 +89,21 @@ def _rough(grounds: Grounds) -> list[str]:
     )
     words += "random from all items. Which model is better does not depend on it. If you need the number, ask for the "
     return [f"{words}accuracy of one model too."]
+
+
+def is_out_of_reach(grounds: Grounds) -> bool:
+    """Whether the labels of all items would hardly make the answer about several models 95% sure."""
+    answer = grounds.answer
+    return answer.reach is not None and answer.reach < _HARDLY and (answer.probability or 0.0) < SURE
+
+
+def _too_close(grounds: Grounds) -> list[str]:
+    """A sentence on models that are so close that the labels of all items would hardly show which is better."""
+    if not is_out_of_reach(grounds):
+        return []
+    words = f"Even with labels of all {counted(grounds.items, 'item')}, the answer would hardly be 95% sure: "
+    words += "by the labels so far, the models are too close for a pool of this size."
+    return [f"{words} {only_these()}"]
 
 
 def _few(grounds: Grounds) -> list[str]:

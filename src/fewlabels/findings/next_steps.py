@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fewlabels.findings.doubts import is_out_of_reach
 from fewlabels.planning.words import only_these, rounded
 from fewlabels.tasks.grounds import Ahead
 from fewlabels.wording import counted
@@ -32,7 +33,8 @@ def next_steps(task: Task, grounds: Grounds, forecast: Forecast | None) -> tuple
         return ("Label some items first.",)
     steps = task.next_steps(grounds, _NOTHING_LEFT if _is_exhausted(grounds) else _ahead(grounds, forecast))
     exact = forecast is not None and forecast.all_items  # not where labels may be wrong
-    return (*steps, only_these()) if exact and _takes_all(grounds, forecast) else steps
+    is_doubt = task.of_models and is_out_of_reach(grounds)  # then a doubt beside the answer says it
+    return (*steps, only_these()) if exact and _takes_all(grounds, forecast) and not is_doubt else steps
 
 
 def _is_exhausted(grounds: Grounds) -> bool:

@@ -230,9 +230,8 @@ def _ahead(
     from fewlabels.planning import forecast  # it needs a database, and rules are read without one
 
     if groups.recipe != audit.groups.recipe:
-        return (
-            f"There is no forecast: labels are asked for {audit.groups.words}, and this rule is not about these groups."
-        )
+        asked = audit.groups.words
+        return f"There is no forecast: labels are asked for {asked}, and this rule is not about these groups."
     goal = Stop(probability=task.sure, guarantee=task.guarantee)
     ahead = forecast(audit, stop=goal, task=replace(task), progress=progress)
     # Both look at draws: where one says just enough and the other not quite, the verdict is the one that counts.

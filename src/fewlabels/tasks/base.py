@@ -57,6 +57,8 @@ class Answer:
         A function that makes the headline and the table as the pages of the assessment show them.
     backed
         Whether the groups it is about have enough labels of their own to back it. If not, it meets no rule.
+    reach
+        The probability that it would be 95% sure if all items had labels; None where that is not known.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], classes=["cat", "dog"])
@@ -72,6 +74,7 @@ class Answer:
     groups: tuple[str, ...] = ()
     in_plain_words: Callable[[], tuple[str, Table]] | None = None
     backed: bool = True
+    reach: float | None = None
 
     def __repr__(self) -> str:
         return f"{self.headline}\n\n{self.table}"

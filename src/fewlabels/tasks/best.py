@@ -12,7 +12,7 @@ from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import best_words
 from fewlabels.tasks.base import Answer, Conclusion
-from fewlabels.tasks.models import TIE, ModelsTask, joint, rows_of, surest_best
+from fewlabels.tasks.models import TIE, ModelsTask, is_clear, joint, rows_of, surest_best
 from fewlabels.wording import probability
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
+    from fewlabels.learned.models import ModelsBelief
     from fewlabels.tasks.base import Direction
     from fewlabels.tasks.grounds import Ahead, Grounds
     from fewlabels.tasks.snapshot import Snapshot
@@ -96,7 +97,8 @@ class Best(ModelsTask):
                     columns[name].append(value)
         names = [cells.partition.names[g * len(rows.models) + h] for g, h in enumerate(lead.tolist())]
         settings = {"level": level, "target": belief.target, "draws": used}
-        return Answer(_words(rows.models, lead, sure, rows.filled), sure, Table(columns, settings), tuple(names))
+        words, table = _words(rows.models, lead, sure, rows.filled), Table(columns, settings)
+        return Answer(words, sure, table, tuple(names), reach=_reach(joint(belief), lead))
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """The best model of each group: (n, rows) to (n, groups); the first of several that are equal."""
@@ -175,6 +177,19 @@ def _numbers(
         "behind_high": float(max(behind_high, means[lead] - means[h])),
         "as_good": bool(h == lead or behind_low <= TIE),
     }
+
+
+def _reach(belief: ModelsBelief, lead: NDArray[np.int64]) -> float | None:
+    """The share of draws in which the labels of all items would make it clear which model is the best of each group."""
+    if belief.target == "pool":
+        return None
+    clear = np.ones(len(belief.look.right), dtype=np.bool_)
+    for g, first in enumerate(lead.tolist()):
+        _, rivals = belief.rivals(g)
+        rival = max(rivals, key=lambda each: each.chance).model
+        gap, sd = belief.apart(g, first, rival)
+        clear &= is_clear(np.abs(gap), sd)
+    return float(clear.mean())
 
 
 def _words(models: tuple[str, ...], lead: NDArray[np.int64], sure: float, groups: tuple[str, ...]) -> str:

@@ -17,7 +17,7 @@ from fewlabels.tasks import compare_models_words
 from fewlabels.tasks.base import Answer, Conclusion
 from fewlabels.tasks.best_words import is_likely
 from fewlabels.tasks.compare import REGIONS
-from fewlabels.tasks.models import ALL, TIE, ModelsTask, joint, rows_of, surest
+from fewlabels.tasks.models import ALL, TIE, ModelsTask, is_clear, joint, rows_of, surest
 from fewlabels.wording import Style, probability
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
-    from fewlabels.learned.models import Margin
+    from fewlabels.learned.models import Margin, ModelsBelief
     from fewlabels.metrics.base import Metric
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
@@ -131,7 +131,8 @@ class CompareModels(ModelsTask):
         chance = min(self._certain(apart, mu), self._least(most, mu.argmax(axis=1)))
         settings = {"level": level, "target": belief.target, "draws": used, "rope": self.rope}
         named = tuple(cells.partition.names[h] for h in (a, b)) if len(names) == 1 else ()
-        return Answer(self._words(mu, names, chance), chance, Table(columns, settings), named)
+        reach = self._reach(joint(belief), a, b)
+        return Answer(self._words(mu, names, chance), chance, Table(columns, settings), named, reach=reach)
 
     def most(self, belief: Belief, cells: Cells) -> NDArray[np.float64]:
         """The largest probability each region is stated with, shape (1 or 1 + groups, 3): over all, and in each group.
@@ -170,6 +171,16 @@ class CompareModels(ModelsTask):
         sizes = rows.size.reshape(-1, len(rows.models))[:, 0].tolist()
         margins = list(zip(joint(belief).plain.margins(*self._pair(rows)), [sum(sizes), *sizes], strict=True))
         return margins if len(sizes) > 1 else margins[:1]
+
+    def _reach(self, belief: ModelsBelief, a: int, b: int) -> float | None:
+        """The share of draws in which the labels of all items would make the region of each group clear."""
+        if belief.target == "pool":
+            return None
+        clear = np.ones(len(belief.look.right), dtype=np.bool_)
+        for g in range(belief.learning.panel.groups):
+            gap, sd = belief.apart(g, a, b)
+            clear &= is_clear(np.abs(np.abs(gap) - self.rope) if self.rope else np.abs(gap), sd)
+        return float(clear.mean())
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """0 where a is below b, 1 where they are about equal, 2 where a is above: (n, rows) to (n, groups)."""

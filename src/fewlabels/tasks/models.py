@@ -25,6 +25,7 @@ ALL = "all items"
 """The name of the whole pool in a table that also has groups."""
 TIE = 1e-9
 """Shares that differ by less are equal: all models with the highest share are best."""
+_CLEAR = 1.645  # so many standard deviations above 0, a normal difference is positive with a probability of 95%
 SURE = 0.95
 """An answer that is less probable is called probable, and is not called settled: this is the goal if none is set."""
 
@@ -103,6 +104,11 @@ def surest_best(belief: Belief, asks: NDArray[np.bool_]) -> NDArray[np.float64]:
     record is no reason to prefer the rival, so 1/2 is always allowed.
     """
     return np.minimum(np.maximum(joint(belief).plain.unbeaten(), 0.5), surest(belief, asks))
+
+
+def is_clear(gap: NDArray[np.float64], sd: float) -> NDArray[np.bool_]:
+    """Whether gaps that are known for all items of the pool are clear enough for 95% about items like these."""
+    return np.asarray(gap > _CLEAR * sd + TIE)
 
 
 def check_contest(task: Task, cells: Cells) -> None:

@@ -40,9 +40,9 @@ _OFTENER = np.array([1.2, 0.5])
 _AS_ALL = 10.0
 # Sizes of groups that differ by less than this are equal.
 _EQUAL = 1e-12
+_ALL = slice(None)
 # The least confidence of a classifier is the one that this share of its items are below.
 _LEAST = 0.01
-_ALL = slice(None)
 
 
 class Factors(NamedTuple):

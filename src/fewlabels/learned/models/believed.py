@@ -267,6 +267,15 @@ class ModelsBelief(LearnedBelief):
         ahead = [record.is_ahead() if self.target == "population" else record.stays_ahead() for record in records]
         return np.array([each.min() for each in ahead])
 
+    def apart(self, group: int, a: int, b: int) -> tuple[NDArray[np.float64], float]:
+        """Draws of the difference of two models in the pool, shape (draws,), and its sd as that of the population.
+
+        The sd is that of a difference which is known exactly for the pool: one sample of the population.
+        """
+        right, covariance = self.look.right[:, group] / self._per[group], self._sampling[group]
+        variance = covariance[a, a] + covariance[b, b] - 2 * covariance[a, b]
+        return right[:, a] - right[:, b], float(np.sqrt(max(variance, 0.0)))
+
     def margins(self, a: int, b: int) -> list[Margin]:
         """How far model a is ahead of model b by their record alone: over all, and in each group."""
         groups = [record.against(b) for record in self._records([a] * self.learning.panel.groups)]
