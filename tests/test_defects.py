@@ -171,6 +171,17 @@ DEFECTS = {
     "D42 an output that the shell puts on a full disk": (
         "faces/test_cli_words.py::test_an_output_for_which_there_is_no_room_is_said_in_words",
     ),
+    # What a sixth attack found.
+    "D43 a damaged place of a log's end is a crash, or changes the order of logs unseen": (
+        "store/test_damage.py::test_a_damaged_end_of_a_log_is_noticed_and_costs_no_label",
+    ),
+    "D44 one lost row keeps every label from a rescue": (
+        "store/test_damage.py::test_a_damaged_end_of_a_log_is_noticed_and_costs_no_label",
+        "store/test_damage.py::test_one_lost_row_does_not_keep_the_others_from_a_rescue",
+    ),
+    "D45 a backup is called good that cannot be opened": (
+        "store/test_damage.py::test_no_backup_or_copy_is_called_good_that_cannot_be_opened",
+    ),
 }
 
 

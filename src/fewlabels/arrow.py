@@ -160,7 +160,10 @@ class _NoPandas:
 
 
 def _whole(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> pa.Array[Any]:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    """A column in one piece; Arrow would copy even one that is."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return cast("pa.Array[Any]", column.chunk(0) if column.num_chunks == 1 else column.combine_chunks())
 
 
 def _raw(buffer: pa.Buffer, kind: type[Number]) -> NDArray[Number]:

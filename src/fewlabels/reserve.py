@@ -136,7 +136,7 @@ class Reserve:
         """Items that each row stands for, shape (rows,): a named item is one of those of its unit, and counts 0."""
         return np.concatenate([self.size, np.zeros(len(self.unit), dtype=np.int64)])
 
-    @cached_property
+    @property
     def of_row(self) -> NDArray[np.int64]:
         """The unit of each row, shape (rows,)."""
         return np.concatenate([np.arange(self.units), self.unit])

@@ -324,13 +324,14 @@ def test_one_item_in_each_group_is_one(tmp_path):
     assert "with 1 item each" in new(tmp_path, "p.csv", "id,predicted\na,cat\nb,dog\n")[0].stderr
 
 
-ORDERS = [{"id": f"o{i}", "order": {"sum": i, "of": ["é"]}, "pred": "no" if i % 3 else "yes"} for i in range(12)]
+# Older versions of Arrow sort the keys of objects: these are in that order.
+ORDERS = [{"id": f"o{i}", "order": {"of": ["é"], "sum": i}, "pred": "no" if i % 3 else "yes"} for i in range(12)]
 WIDE = [{"id": row["id"], "order": row["order"], "gpt_a": row["pred"], "gpt_b": "no"} for row in ORDERS]
 
 
 @pytest.mark.parametrize(("rows", "models"), [(ORDERS, ()), (WIDE, ("--models", "gpt_a,gpt_b"))])
 @pytest.mark.parametrize(
-    ("content", "shown"), [("order", '{"sum": 0, "of": ["é"]}'), ("id,order", 'id: o0\norder: {"sum": 0, "of": ["é"]}')]
+    ("content", "shown"), [("order", '{"of": ["é"], "sum": 0}'), ("id,order", 'id: o0\norder: {"of": ["é"], "sum": 0}')]
 )
 def test_annotators_see_objects_as_json_and_ids_if_these_are_content(
     tmp_path, rows: list[dict[str, object]], models: tuple[str, ...], content: str, shown: str
@@ -366,4 +367,4 @@ def test_files_of_several_models_show_objects_and_ids(tmp_path) -> None:
     result = CliRunner().invoke(cli, ["new", str(tmp_path / "audit.db"), "it", *files, "--content", "id,order"])
     assert result.exit_code == 0, result.stderr
     pool = fl.load(tmp_path / "audit.db", "it").pool
-    assert pool.column(pool.content)[5].as_py() == 'id: o5\norder: {"sum": 5, "of": ["é"]}'
+    assert pool.column(pool.content)[5].as_py() == 'id: o5\norder: {"of": ["é"], "sum": 5}'

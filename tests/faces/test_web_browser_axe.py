@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 import fewlabels as fl
-from tests.support.browser import PATIENCE, answer
+from tests.support.browser import PATIENCE, PICTURE, answer
 from tests.support.web import pool_of_texts
 
 if TYPE_CHECKING:
@@ -60,6 +60,28 @@ def searching(page: Page) -> None:
     """So many classes that they are searched for."""
     page.wait_for_selector("#item >> visible=true")
     page.fill("input[type=search], #choose input", "class 1")
+
+
+def enlarged(page: Page) -> None:
+    """A picture over the whole page."""
+    page.wait_for_function("() => document.querySelector('#item img')?.naturalWidth === 1")
+    page.keyboard.press("z")
+    page.wait_for_selector("#zoom >> visible=true")
+
+
+def without_scripts(page: Page) -> None:
+    """The page of one item that browsers without scripts get."""
+    page.evaluate(
+        "() => { const there = document.createElement('div');"
+        " there.innerHTML = document.querySelector('noscript').textContent;"
+        " document.body.append(there); there.querySelector('form').submit() }"
+    )
+    page.wait_for_selector("textarea[name=note]")
+
+
+def unanswered(page: Page) -> None:
+    """The dashboard before the first label."""
+    page.wait_for_selector("text=Nobody has labelled yet")
 
 
 def invited(page: Page) -> None:
@@ -118,10 +140,14 @@ PAGES: dict[str, tuple[str, Callable[[Page], None] | None]] = {
     "label, why skip": ("/label/{name}", asked_why),
     "label, keys": ("/label/{name}", helped),
     "label, many classes": ("/label/{many}", searching),
-    "answers": ("/answers/{name}", None),
+    "label, picture enlarged": ("/label/{pictures}", enlarged),
+    "label, without scripts": ("/label/{name}", without_scripts),
+    "answers": ("/answers/{name}", unfolded),
     "guide": ("/guide/{name}", None),
     "decide": ("/decide/{name}", decided),
     "dashboard": ("/dashboard/{name}", settled),
+    "dashboard, of a gate": ("/dashboard/{gate}", settled),
+    "dashboard, no label": ("/dashboard/{many}", unanswered),
     "groups": ("/groups/{name}", None),
     "new": ("/new", None),
     "new, a file that cannot be read": ("/new", refused),
@@ -150,14 +176,20 @@ def violations(page: Page, looks: Sequence[tuple[Literal["light", "dark"], int]]
 
 @pytest.fixture
 def shown(house: House, site: Site) -> dict[str, str]:
-    """Two assessments, one of them with votes that differ and one with many classes; their names in addresses."""
+    """Assessments with votes that differ, with many classes, with pictures, and a gate; their names in addresses."""
     audit = site.audit()
     for who, label in (("ann", "class 0"), ("bob", "class 1")):
         audit.tell(dict.fromkeys(audit.ask(2, annotator=who).ids, label), annotator=who)
     for who in ("ann", "bob"):
         audit.tell(dict.fromkeys(audit.ask(12, annotator=who).ids, "class 0"), annotator=who)
     many = house.site(f"{site.name} of many", pool_of_texts(60, 40))
-    return {"name": quote(site.name), "many": quote(many.name)}
+    table = {"id": ["x", "y"], "predicted": ["cat", "dog"], "photo": [PICTURE] * 2}
+    pictures = house.site(f"{site.name} of pictures", fl.read_pool(table, columns=["photo"], content="photo"))
+    gate = house.site(f"{site.name} as a gate", pool_of_texts(40, 3), task=fl.Certify(fl.Accuracy(), at_least=0.8))
+    checked = gate.audit()
+    checked.tell(dict.fromkeys(checked.ask(12, annotator="ann").ids, "class 0"), annotator="ann")
+    names = {"name": site.name, "many": many.name, "pictures": pictures.name, "gate": gate.name}
+    return {kind: quote(name) for kind, name in names.items()}
 
 
 @pytest.mark.slow

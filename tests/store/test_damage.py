@@ -6,6 +6,7 @@ import random
 import shutil
 import sqlite3
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,8 @@ import pytest
 import fewlabels as fl
 from fewlabels.errors import FewlabelsError, StoreError
 from fewlabels.store import DamagedError, Event, Store, chain
+from fewlabels.store.guides import Guides
+from fewlabels.store.people import People
 from fewlabels.store.rows import BY_SEQ, read_events
 from tests.support.annotators import KNOWN, new_audit
 from tests.support.stores import append, sql
@@ -270,7 +273,7 @@ def test_the_chain_is_the_one_that_was_written_down(store_url: str) -> None:
     kept = store.events("audit")
     sql(store, "UPDATE events SET label = 'bee' WHERE seq = 3")
     with store.database.reading() as connection:
-        mark = chain.Mark(0, store.ends(connection, "audit")[0])
+        mark = chain.Mark(0, store.ends(connection, "audit").first)
         rewritten = read_events(connection, BY_SEQ, "audit", first=0, last=2**31)
     for event in rewritten:
         mark = chain.Mark(event.seq, chain.linked(mark.hash, event))
@@ -311,3 +314,92 @@ def _copied(folder: Path) -> int:
     found = copy.head("audit").seq if copy.verify().ok and copy.names() else 0
     copy.close()
     return found
+
+
+# What is wrong with the record of where a log ends, what `verify` says, and what a rescue says besides.
+LOST = "where its log begins and ends is lost"
+ENDS = {
+    "seq = 'x'": (LOST, "perhaps the last events"),
+    "seq = -1": (LOST, "perhaps the last events"),
+    "first = x'00'": (LOST, "perhaps the last events"),
+    "first = zeroblob(32)": ("event 1 is not what was written", ""),
+    "hash = x'00'": (LOST, "perhaps the last events"),
+    "seq = 20": ("event 20 is not the last that was written", "event 20 is not the last"),
+    "seq = 4000000000": ("events 49 to 4,000,000,000 are missing", "are missing"),
+    "place = 'x'": (LOST, "perhaps the last events"),
+    "place = x'00'": (LOST, "perhaps the last events"),
+    "place = 9223372036854775807": (LOST, "perhaps the last events"),
+    "place = 3": ("the place at which it ends", ""),
+    "place = NULL": ("the place at which it ends", ""),
+}
+
+
+@pytest.mark.parametrize("change", ENDS)
+def test_a_damaged_end_of_a_log_is_noticed_and_costs_no_label(change: str, tmp_path: Path) -> None:
+    """SQLite keeps whatever lies in a column. The place in the order of all logs is not in the chain."""
+    labelled(tmp_path / "audit.db").close()
+    store = Store(tmp_path / "audit.db")
+    running = fl.load(store, "audit")
+    labels, written = running.labels(), store.events("audit")
+    assert store.verify().ok
+    sql(store, f"UPDATE heads SET {change}")
+    problems = store.verify().logs[0].problems
+    assert any(ENDS[change][0] in problem for problem in problems), problems
+    for call in (running.labels, lambda: running.ask(1)):
+        with suppress(StoreError):  # a process that has read the log need not look at its end again
+            call()
+    with pytest.raises(StoreError):
+        fl.load(store, "audit").ask(1)
+    with pytest.raises(DamagedError):
+        store.backup(tmp_path / "backup.db")
+    done = store.copy(tmp_path / "rescued.db", rescue=True)
+    assert ENDS[change][1] in " ".join(done.left_out)
+    rescued = Store(tmp_path / "rescued.db")
+    assert (rescued.events("audit")[: len(written)], rescued.verify().ok) == (written, True)
+    assert fl.load(rescued, "audit").labels() == labels
+    assert fl.load(rescued, "audit").ask(1).ids
+    rescued.close()
+    store.close()
+
+
+def test_one_lost_row_does_not_keep_the_others_from_a_rescue(tmp_path: Path) -> None:
+    """The end of one log, the definition of another, a person and a guide: everything else is kept."""
+    labelled(tmp_path / "audit.db").close()
+    store = Store(tmp_path / "audit.db")
+    for name, pool in {"second": fl.read_pool([[0.9, 0.1], [0.2, 0.8]]), "third": KNOWN.pool}.items():
+        audit = fl.create(store, name, pool)
+        audit.tell(dict.fromkeys(audit.ask(2).ids, pool.classes[0]))
+    People(store).invite("ann")
+    Guides(store).write("audit", guidelines="Look closely.", by="boss")
+    wanted = fl.load(store, "audit").labels(), fl.load(store, "third").labels()
+    sql(
+        store,
+        "PRAGMA foreign_keys = OFF",
+        "DELETE FROM heads WHERE assessment = 'audit'",
+        "UPDATE assessments SET created_at = 'soon' WHERE name = 'second'",
+        "UPDATE people SET invited_at = 'soon'",
+        "UPDATE fewlabels_guides SET at = 'soon'",
+    )
+    with pytest.raises(DamagedError):
+        store.copy(tmp_path / "copy.db")
+    done = store.copy(tmp_path / "rescued.db", rescue=True)
+    assert done.assessments == 2
+    words_of_it = " ".join(done.left_out)
+    for words in ("all of second", "second log", "perhaps the last events in audit", "people", "guides"):
+        assert words in words_of_it
+    with Store(tmp_path / "rescued.db") as rescued:
+        assert rescued.verify().ok
+        assert (fl.load(rescued, "audit").labels(), fl.load(rescued, "third").labels()) == wanted
+    store.close()
+
+
+@pytest.mark.parametrize("what", ["assessments SET spec = '{}'", "pool_parts SET data = x'00'"])
+def test_no_backup_or_copy_is_called_good_that_cannot_be_opened(what: str, tmp_path: Path) -> None:
+    labelled(tmp_path / "audit.db").close()
+    store = Store(tmp_path / "audit.db")
+    sql(store, f"UPDATE {what}")
+    for call in (store.backup, store.copy):
+        with pytest.raises(StoreError, match=r"not what was written|damaged"):
+            call(tmp_path / "other.db")
+    assert not (tmp_path / "other.db").exists()
+    store.close()

@@ -134,7 +134,7 @@ def test_one_that_fails_leaves_the_old_version(engine: Engine, shared_store_url:
 def test_the_chain_over_old_events_is_the_one_that_new_events_would_have(engine: Engine, shared_store_url: str) -> None:
     store = Store(shared_store_url)
     with store.database.reading() as connection:
-        first, head = store.ends(connection, "old")
+        first, head, _ = store.ends(connection, "old")
     mark = Mark(0, first)
     for event in store.events("old"):
         mark = Mark(event.seq, linked(mark.hash, event))

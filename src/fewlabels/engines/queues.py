@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import compute as pc
 
 from fewlabels.engines.texts import coded, limit_names, upto
 from fewlabels.errors import InputError
@@ -119,6 +118,8 @@ def first_of_each(rows: pa.Table, queues: pa.Array[Any], wanted: NDArray[np.int6
     >>> first_of_each(rows, pa.array([0, 0, 1]), np.array([1, 1]))["id"].to_pylist()
     ['b', 'c']
     """
+    import pyarrow.compute as pc
+
     order = pc.sort_indices(
         rows.select(["key", "id"]).append_column("queue", queues),
         sort_keys=[("queue", "ascending"), ("key", "ascending"), ("id", "ascending")],

@@ -7,7 +7,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyarrow import compute as pc
 
 from fewlabels.engines.texts import is_fraction, is_text
 from fewlabels.errors import Argument, InputError, one_line, quoted
@@ -86,6 +85,8 @@ def check_whole(name: str, texts: Texts, ask: Callable[[str], pa.Table]) -> None
 
 def check_summary(name: str, columns: Columns, found: pa.Table, example: Callable[[str], pa.Table]) -> None:
     """InputError if rows have no id, no prediction, or a confidence that is not between 0 and 1."""
+    import pyarrow.compute as pc  # which takes a tenth of a command that asks the table nothing
+
     if not found.num_rows:
         raise InputError(f"{name} has columns but no rows. A pool needs at least one item; check how it was written.")
     check_ids_there(name, columns.id, _total(found, "no_id"))
@@ -162,6 +163,8 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _total(table: pa.Table, column: str) -> int:
+    import pyarrow.compute as pc
+
     return int(pc.sum(table[column]).as_py() or 0)
 
 

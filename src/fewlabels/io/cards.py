@@ -64,9 +64,9 @@ def with_texts(source: Source, names: Sequence[str]) -> Source:
     Those with bytes in them, such as pictures, are left as they are.
 
     >>> from fewlabels.io.arrays import from_arrays
-    >>> source = from_arrays("made", {"order": [{"sum": 12.5, "paid": True}], "n": [1]}, strict=True)
+    >>> source = from_arrays("made", {"order": [{"paid": True, "sum": 12.5}], "n": [1]}, strict=True)
     >>> with_texts(source, ["order", "n"]).table(["order", "n"]).to_pylist()
-    [{'order': '{"sum": 12.5, "paid": true}', 'n': 1}]
+    [{'order': '{"paid": true, "sum": 12.5}', 'n': 1}]
     """
     kinds = {name: source.schema.field(name).type for name in names if name in source.columns}
     nested = {name for name, kind in kinds.items() if pa.types.is_nested(kind) and not _has_bytes(kind)}

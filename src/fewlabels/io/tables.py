@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fewlabels.engines.columns import Columns
 from fewlabels.engines.files import stamp_of
@@ -123,6 +122,8 @@ def _of_summary(
     seed: int,
 ) -> Pool:
     """A pool of units, with no item named yet."""
+    import pyarrow.compute as pc
+
     if summary.num_rows > _UNITS:
         raise InputError(
             f"{table.name} has more than {_UNITS:,} combinations of predicted class, group and confidence. Group by "
@@ -388,6 +389,8 @@ def _codes(
     known: Sequence[pa.Array[Any]], others: Sequence[pa.Array[Any]] = ()
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """A number for each combination of values, of known rows and then of others (−1 if it is new); and their ranks."""
+    import pyarrow.compute as pc
+
     total: NDArray[np.int64] = np.zeros(len(known[0]) + (len(others[0]) if others else 0), dtype=np.int64)
     for i, values in enumerate(known):
         distinct = values.unique()

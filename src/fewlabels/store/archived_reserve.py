@@ -86,7 +86,7 @@ def unpack_pieces(data: bytes) -> Pool | None:
         return None
     units, *named = (_streams(piece) for piece in pieces if piece is not None)
     pool = _of_units(units[0])
-    ids = pa.concat_arrays([pool.ids, *(part.column(0).combine_chunks() for part, _ in named)])
+    ids = pa.concat_arrays([pool.ids, *(chunk for part, _ in named for chunk in part.column(0).chunks)])
     rows = pa.concat_tables([part for part, _ in named])
     assert pool.reserve is not None
     reserve = replace(

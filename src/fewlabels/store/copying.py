@@ -10,19 +10,20 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 
 from fewlabels.errors import StoreError
 from fewlabels.io.holding import hold
-from fewlabels.store.chain import Mark, linked
+from fewlabels.store.chain import DamagedError, Mark, linked
 from fewlabels.store.guides import copy_guides
 from fewlabels.store.schema import assessments, events, heads, people, pool_parts, pools
-from fewlabels.store.verifying import scan
+from fewlabels.store.verifying import founding, last_place, scan, what_is_left_of_the_ends
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from sqlalchemy.engine import Connection
 
@@ -106,39 +107,83 @@ def _copy_all(
     total = int(source.scalar(sa.select(sa.func.coalesce(sa.func.sum(heads.c.seq), 0))) or 0)
     done = copied = 0
     for fingerprint in source.scalars(sa.select(pools.c.fingerprint)).all():
-        _copy_pool(source, target, fingerprint)
-    if rows := [row._asdict() for row in source.execute(sa.select(people))]:
-        target.execute(people.insert(), rows)
+        with _spared(left_out if rescue else None, f"a part of the pool {fingerprint[:12]}"):
+            _copy_pool(source, target, fingerprint)
+    with _spared(left_out if rescue else None, "people who were invited, and whose links are no longer valid"):
+        if rows := [row._asdict() for row in source.execute(sa.select(people))]:
+            target.execute(people.insert(), rows)
     for name in wanted:
         try:
-            definition = store.defined(source, name)
-            if rescue:
-                store.pool_in(target, definition.fingerprint)
+            log = _rescued(store, source, name, left_out) if rescue else _sound(store, source, name)
+            store.pool_in(target, log.definition["fingerprint"])
         except StoreError as error:
             if not rescue:
                 raise
             left_out.append(f"all of {name}: {error}")
             continue
-        row = source.execute(sa.select(assessments).where(assessments.c.name == name)).one()
-        target.execute(assessments.insert(), row._asdict())
-        end = source.execute(sa.select(heads).where(heads.c.assessment == name)).one()
-        head, place = Mark(end.seq, end.hash), end.place
-        if rescue:
-            scanned = scan(source, name, end.first, head)
-            left_out += [f"{problem} in {name}" for problem in scanned.problems]
-            head, parts = _renumbered(end.first, scanned.usable)
-        else:
-            parts = store.checked_parts(source, name, end.first, head, _PART)
-        ends = {"first": end.first, "seq": head.seq, "hash": head.hash, "place": place}
-        target.execute(heads.insert().values(assessment=name, **ends))
-        for part in parts:
+        target.execute(assessments.insert(), log.definition)
+        target.execute(heads.insert().values(assessment=name, **log.ends))
+        for part in log.parts:
             target.execute(events.insert(), [_row(name, event) for event in part])
             done += len(part)
             if progress is not None:
                 progress(done, max(done, total))
         copied += 1
-    copy_guides(source, target, wanted)
+    with _spared(left_out if rescue else None, "guides for annotators"):
+        copy_guides(source, target, wanted)
     return Copied(to, copied, done, tuple(left_out))
+
+
+@contextmanager
+def _spared(left_out: list[str] | None, what: str) -> Iterator[None]:
+    """During a rescue, go on without what cannot be read: everything else is worth more."""
+    try:
+        yield
+    except (DBAPIError, ValueError, TypeError, OverflowError):
+        if left_out is None:
+            raise
+        left_out.append(what)
+
+
+class _Log(NamedTuple):
+    """What is copied of an assessment: its definition and its ends as rows, and its events in parts."""
+
+    definition: dict[str, Any]
+    ends: dict[str, Any]
+    parts: Iterable[list[Event]]
+
+
+def _sound(store: Store, source: Connection, name: str) -> _Log:
+    """All of an assessment; an error where it is not what was written."""
+    store.defined(source, name)
+    first, head, place = store.ends(source, name)
+    ends = {"first": first, "seq": head.seq, "hash": head.hash, "place": place}
+    return _Log(_definition(source, name), ends, store.checked_parts(source, name, first, head, _PART))
+
+
+def _rescued(store: Store, source: Connection, name: str, left_out: list[str]) -> _Log:
+    """The events that are left of an assessment, as a log of their own. Its definition must be what was written.
+
+    The first event proves that too, if the record of the log's ends is lost.
+    """
+    own = founding(source, name)
+    first, head, place = what_is_left_of_the_ends(source, name)
+    scanned = scan(source, name, own, head)
+    is_known = place is not None and first == own
+    if not own or not (is_known or (scanned.intact and scanned.intact[0].seq == 1)):
+        how = f"fewlabels export {store.database.shown} {name} log"
+        raise DamagedError(f"its definition is not what was written. Its events may still be readable: {how}")
+    left_out += [f"{problem} in {name}" for problem in scanned.problems]
+    if place is None:
+        left_out.append(f"perhaps the last events in {name}, since the record of where its log ends is lost")
+    usable = scanned.usable
+    head, parts = _renumbered(own, usable)
+    ends = {"first": own, "seq": head.seq, "hash": head.hash, "place": last_place(usable)}
+    return _Log(_definition(source, name), ends, parts)
+
+
+def _definition(source: Connection, name: str) -> dict[str, Any]:
+    return source.execute(sa.select(assessments).where(assessments.c.name == name)).one()._asdict()
 
 
 def _copy_pool(source: Connection, target: Connection, fingerprint: str) -> None:
@@ -181,7 +226,8 @@ def _check(store: Store, part: Path) -> None:
         if state != "ok":
             raise store.database.damaged(f"no backup was made ({' '.join(str(state).split())})")
         for name in made.names_in(connection):
-            first, head = made.ends(connection, name)
+            made.pool_in(connection, made.defined(connection, name).fingerprint)
+            first, head, _ = made.ends(connection, name)
             for _ in made.checked_parts(connection, name, first, head, _PART):
                 pass
 

@@ -120,7 +120,7 @@ class Store(Reading):
     def head(self, name: str) -> Mark:
         """Where the log of an assessment ends: the number and the hash of its last event, to be written down."""
         with self.database.reading() as connection:
-            return self.ends(connection, name)[1]
+            return self.ends(connection, name).head
 
     def pool(self, fingerprint: str) -> Pool:
         """A stored pool; its fingerprint is checked."""
@@ -142,7 +142,7 @@ class Store(Reading):
     def events(self, name: str, after: int = 0) -> list[Event]:
         """The log of an assessment, or the new events in it: those with `seq` above `after`. Their chain is checked."""
         with self.database.reading() as connection:
-            first, head = self.ends(connection, name)
+            first, head, _ = self.ends(connection, name)
             if after > head.seq:
                 return []
             return self.since(connection, name, Mark(after, first if after == 0 else b""), head)
@@ -214,7 +214,7 @@ class Store(Reading):
         """
         try:
             with self.database.reading() as connection:
-                begins, head = self.ends(connection, name)
+                begins, head, _ = self.ends(connection, name)
                 first = begins if first is None else first
                 row = connection.execute(sa.select(checkpoints).where(checkpoints.c.assessment == name)).one_or_none()
                 if row is None or row.seq > head.seq:
@@ -227,7 +227,7 @@ class Store(Reading):
     def keep_checkpoint(self, name: str, mark: Mark, data: bytes) -> None:
         """Keep what the log adds up to at a place, for the next reader. It may fail: then nothing is kept."""
         with suppress(StoreError), self.database.writing(patience=_PATIENCE) as connection:
-            first, _ = self.ends(connection, name)
+            first = self.ends(connection, name).first
             connection.execute(checkpoints.delete().where(checkpoints.c.assessment == name))
             row = {"seq": mark.seq, "hash": mark.hash, "digest": _digest(first, mark, data), "data": data}
             connection.execute(checkpoints.insert().values(assessment=name, **row))

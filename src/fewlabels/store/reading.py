@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 
 from fewlabels.errors import PoolChangedError
-from fewlabels.store.chain import GoneError, Mark, first_break, founded, missing
+from fewlabels.store.chain import SIZE, GoneError, Mark, first_break, founded, missing
 from fewlabels.store.event import Definition, Event
 from fewlabels.store.pools import has_pool, stored_pool
 from fewlabels.store.rows import BY_SEQ, read_events
-from fewlabels.store.schema import assessments, heads
+from fewlabels.store.schema import assessments, events, heads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     from fewlabels.store.database import Database
 
 # Made once, as in `rows`.
-_ENDS = sa.select(heads).where(heads.c.assessment == sa.bindparam("name"))
+_at_end = sa.and_(events.c.assessment == heads.c.assessment, events.c.seq == heads.c.seq)
+_ALL_ENDS = sa.select(heads, events.c.place.label("last_place")).outerjoin_from(heads, events, _at_end)
+_ENDS = _ALL_ENDS.where(heads.c.assessment == sa.bindparam("name"))
 _one = assessments.alias("one")
 _of_pool = sa.select(_one.c.fingerprint).where(_one.c.name == sa.bindparam("name")).scalar_subquery()
-_ENDS_OF_POOL = sa.select(heads).join_from(heads, assessments).where(assessments.c.fingerprint == _of_pool)
+_ENDS_OF_POOL = _ALL_ENDS.join(assessments, assessments.c.name == heads.c.assessment)
+_ENDS_OF_POOL = _ENDS_OF_POOL.where(assessments.c.fingerprint == _of_pool)
 _ENDS_OF_POOL = _ENDS_OF_POOL.order_by(heads.c.assessment)  # they are locked in this order: nobody waits forever
 _ENDS_LOCKED = _ENDS_OF_POOL.with_for_update(of=heads)
-_LAST = 2**62  # no log has so many events
+LAST = 2**62  # no log has so many events
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -57,7 +60,8 @@ class Reading:
 
     def defined(self, connection: Connection, name: str) -> Definition:
         """The definition of an assessment."""
-        row = connection.execute(sa.select(assessments).where(assessments.c.name == name)).one_or_none()
+        with self.database.decoding():
+            row = connection.execute(sa.select(assessments).where(assessments.c.name == name)).one_or_none()
         first = connection.scalar(sa.select(heads.c.first).where(heads.c.assessment == name))
         if row is None and first is None:
             raise self._unknown(connection, name)
@@ -82,10 +86,19 @@ class Reading:
         """The ends of the logs of all assessments that are about the pool of this one, by name."""
         with self.database.decoding():
             rows = connection.execute(_ENDS_LOCKED if lock else _ENDS_OF_POOL, {"name": name}).all()
-        ends = {row.assessment: Ends(row.first, Mark(row.seq, row.hash), row.place or 0) for row in rows}
+        ends = {row.assessment: self._ends(row.assessment, row) for row in rows}
         if name not in ends:  # it is unknown, or damaged
-            ends[name] = Ends(*self.ends(connection, name), 0)
+            ends[name] = self.ends(connection, name)
         return ends
+
+    def _ends(self, name: str, row: Any) -> Ends:
+        """The ends of a log as they are stored, if that can be what was written."""
+        if not is_end(row):
+            raise self.database.damaged(f"it is not known where the log of {name!r} ends")
+        # The place is not in the hash of the head. What is written next must come after all that was written.
+        if not _is_number(row.last_place) or (row.last_place or 0) > (row.place or 0):
+            raise self.database.damaged(f"the place at which the log of {name!r} ends is not what was written")
+        return Ends(row.first, Mark(row.seq, row.hash), row.place or 0)
 
     def since_all(self, connection: Connection, ends: Mapping[str, Ends], seen: Mapping[str, Mark]) -> list[Event]:
         """What is new in several logs, in the order in which it was written."""
@@ -99,15 +112,15 @@ class Reading:
             news.append(self.since(connection, name, before, head))
         return in_order([new for new in news if new])
 
-    def ends(self, connection: Connection, name: str) -> tuple[bytes, Mark]:
-        """The hash with which the chain of a log begins, and where it ends."""
+    def ends(self, connection: Connection, name: str) -> Ends:
+        """Where a log begins and ends."""
         with self.database.decoding():
             row = connection.execute(_ENDS, {"name": name}).one_or_none()
         if row is None and name in self.names_in(connection):
             raise self.database.damaged(f"it is not known where the log of {name!r} ends")
         if row is None:
             raise self._unknown(connection, name)
-        return row.first, Mark(row.seq, row.hash)
+        return self._ends(name, row)
 
     def checked_parts(
         self, connection: Connection, name: str, first: bytes, head: Mark, size: int
@@ -132,7 +145,7 @@ class Reading:
         if seen == head:
             return []
         with self.database.decoding():
-            events = read_events(connection, BY_SEQ, name, first=seen.seq, last=_LAST)
+            events = read_events(connection, BY_SEQ, name, first=seen.seq, last=LAST)
         if seen.seq:
             same = events and events[0].seq == seen.seq and seen.hash in {b"", events[0].hash}
             if not same and (seen.hash or head.seq < seen.seq):
@@ -149,6 +162,17 @@ class Reading:
         known = ", ".join(repr(known) for known in self.names_in(connection))
         have = f"There are {known}." if known else "There are none yet: create one."
         return GoneError(f"there is no assessment {name!r} in {self.database.shown}. {have}")
+
+
+def is_end(row: Any) -> bool:
+    """Whether a row can say where a log begins and ends: SQLite keeps whatever lies in a column."""
+    sizes = {len(value) if isinstance(value, bytes) else 0 for value in (row.first, row.hash)}
+    return sizes == {SIZE} and row.seq is not None and _is_number(row.seq) and _is_number(row.place)
+
+
+def _is_number(value: object) -> bool:
+    """Whether it can be the number or the place of an event, or is missing."""
+    return value is None or (isinstance(value, int) and 0 <= value < LAST)
 
 
 def in_order(logs: Sequence[Sequence[Event]]) -> list[Event]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -10,9 +12,10 @@ from sqlalchemy.exc import DBAPIError
 
 from fewlabels.errors import InputError, StoreError
 from fewlabels.store import schema
-from fewlabels.store.chain import SIZE, DamagedError, Mark, holds, missing
+from fewlabels.store.chain import SIZE, DamagedError, Mark, founded, holds, missing
 from fewlabels.store.event import Event
-from fewlabels.store.schema import events, heads
+from fewlabels.store.reading import LAST, is_end
+from fewlabels.store.schema import assessments, events, heads
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
@@ -125,14 +128,15 @@ def verify(store: Store, head: str | None = None, progress: Progress | None = No
 
 
 def scan(connection: Connection, name: str, first: bytes, head: Mark, progress: Progress | None = None) -> Scan:
-    """Look at every event of a log, however damaged it is.
+    """Look at every event of a log, however damaged it is; the hashes `first` and of the head are empty if lost.
 
     An event is intact if it fits the hash of the event before it; unproven if that one is lost.
     """
     scanned = Scan()
     seq, before = 0, first  # the last event seen, and its hash: empty if it is lost
     for event in _rows(connection, name, head.seq):
-        if event.seq > head.seq:
+        # Events behind the end are ours if the chain goes on through them: then the number of the end was damaged.
+        if event.seq > head.seq and (before == head.hash or event.seq > seq + 1 or not holds(before, event)):
             scanned.problems.append(f"events after number {head.seq:,} were not written by fewlabels")
             break
         if event.seq > seq + 1:
@@ -151,7 +155,7 @@ def scan(connection: Connection, name: str, first: bytes, head: Mark, progress: 
             progress(seq, head.seq)
     if seq < head.seq:
         scanned.problems.append(missing(seq + 1, head.seq))
-    elif seq == head.seq and before != head.hash:
+    elif head.hash and (seq > head.seq or before != head.hash):
         scanned.problems.append(f"event {head.seq:,} is not the last that was written")
     return scanned
 
@@ -162,19 +166,44 @@ def _of_the_log(store: Store, connection: Connection, name: str, progress: Progr
         store.pool_in(connection, store.defined(connection, name).fingerprint)
     except (StoreError, DBAPIError, ValueError, TypeError) as error:
         problems.append(" ".join(str(getattr(error, "orig", error)).split()).rstrip("."))
-    try:
-        row = connection.execute(sa.select(heads).where(heads.c.assessment == name)).one_or_none()
-    except (DBAPIError, ValueError, TypeError):
-        row = None
-    if row is None or not _is_mark(row):
-        return LogCheck(name, None, 0, 0, (*problems, "where its log begins and ends is lost"))
-    head = Mark(row.seq, row.hash)
-    scanned = scan(connection, name, row.first, head, progress)
+    first, head, place = what_is_left_of_the_ends(connection, name)
+    scanned = scan(connection, name, first, head, progress)
     usable = scanned.usable
+    if place is None:
+        problems.append("where its log begins and ends is lost")
+    elif not scanned.problems and place < last_place(usable):
+        problems.append("the place at which it ends, in the order of all logs of its pool, is not what was written")
     if scanned.unproven:
         lost = counted(len(scanned.unproven), "event")
         problems.append(f"{lost} cannot be proven, because the event before is missing")
-    return LogCheck(name, head, len(usable), _answered(usable), (*problems, *_summed_up(scanned.problems)))
+    known = head if head.hash else None
+    return LogCheck(name, known, len(usable), _answered(usable), (*problems, *_summed_up(scanned.problems)))
+
+
+def what_is_left_of_the_ends(connection: Connection, name: str) -> tuple[bytes, Mark, int | None]:
+    """Where a log begins and ends, and the place of its end. If that is lost, the place is None, and the hashes are
+    that of the definition, and empty.
+    """
+    with suppress(DBAPIError, ValueError, TypeError, OverflowError):
+        row = connection.execute(sa.select(heads).where(heads.c.assessment == name)).one_or_none()
+        if row is not None and is_end(row):
+            return row.first, Mark(row.seq, row.hash), row.place or 0
+    latest = sa.select(sa.func.max(events.c.seq)).where(events.c.assessment == name, events.c.seq < LAST)
+    return founding(connection, name), Mark(connection.scalar(latest) or 0, b""), None
+
+
+def founding(connection: Connection, name: str) -> bytes:
+    """The hash of a definition as it is stored; empty if it cannot be read."""
+    with suppress(DBAPIError, ValueError, TypeError, OverflowError):
+        row = connection.execute(sa.select(assessments).where(assessments.c.name == name)).one_or_none()
+        if row is not None:
+            return founded(row.name, row.spec, row.fingerprint, row.created_at)
+    return b""
+
+
+def last_place(log: Iterable[Event]) -> int:
+    """The last place that an event of a log has in the order of all logs of its pool."""
+    return max((event.place or 0 for event in log), default=0)
 
 
 def _answered(log: Iterable[Event]) -> int:
@@ -189,11 +218,6 @@ def _answered(log: Iterable[Event]) -> int:
         elif event.kind == "withdraw":
             people.clear()
     return sum(map(bool, given.values()))
-
-
-def _is_mark(row: Any) -> bool:
-    sizes = {len(value) if isinstance(value, bytes) else 0 for value in (row.first, row.hash)}
-    return sizes == {SIZE} and isinstance(row.seq, int) and row.seq >= 0
 
 
 def _summed_up(problems: list[str]) -> list[str]:
@@ -293,10 +317,13 @@ def _raw(connection: Connection, name: str, which: sa.ColumnElement[bool]) -> li
 
 def _decoded(row: tuple[Any, ...]) -> Event:
     values = dict(zip(_COLUMNS, row, strict=True))
+    unreadable = Event("request", "", seq=values["seq"])
+    if not all(isinstance(values[column], (int, NoneType)) for column in ("step", "place")):
+        return unreadable
     try:
         for column in ("assessment", "kind", "item", "label", "annotator", "note", "key", "at"):
             if isinstance(values[column], bytes):
                 values[column] = values[column].decode()
         return Event(**values | {"at": schema.stored_time(values["at"])})
     except (ValueError, TypeError, OverflowError):
-        return Event("request", "", seq=values["seq"])
+        return unreadable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -40,9 +40,9 @@ _OFTENER = np.array([1.2, 0.5])
 _AS_ALL = 10.0
 # Sizes of groups that differ by less than this are equal.
 _EQUAL = 1e-12
-_ALL = slice(None)
 # The least confidence of a classifier is the one that this share of its items are below.
 _LEAST = 0.01
+_ALL = slice(None)
 
 
 class Factors(NamedTuple):
@@ -194,7 +194,7 @@ def strips(
     """
     ordered, scale = _ordered(factors)
     groups, columns = factors.levels[0], factors.columns
-    levels = [*ordered, cell.astype(np.int64)]
+    levels: list[NDArray[np.integer[Any]]] = [*ordered, cell]
     n = np.ones(len(cell)) if count is None else count.astype(float)
     alike = [] if evidence is None else [patterns(evidence, n)]
     if confidence is None:
@@ -208,10 +208,9 @@ def strips(
         made = Strips(strip, *_at(levels, first), nothing, between, size, kinds, scale, columns=columns)
         made = _sized(made, factors, n, n)
         return _beside(made, evidence, groups, n, n, expit(NO_CONFIDENCE[:, 1]))
-    every = np.clip(confidence, _EDGE, 1 - _EDGE)
     # Rows that stand for no item are like rows that do, and only need their strip.
     rows = slice(None) if count is None else np.flatnonzero(count)
-    s, n, own = every[rows], n[rows], groups[rows]
+    s, n, own = np.clip(confidence[rows], _EDGE, 1 - _EDGE), n[rows], groups[rows]
     x, doubt = logit(s), s * (1 - s) * n
     x0 = doubt @ x / doubt.sum()
     x -= x0
@@ -221,7 +220,8 @@ def strips(
     edges = s[order][np.searchsorted(mass, np.arange(1, _STRIPS) / _STRIPS)]
     # They are in order already. And with `np.unique` NumPy imports its masked arrays, a tenth of a command.
     edges = edges[np.diff(edges, prepend=-np.inf) > 0]
-    strip, first = _pieces([*levels, np.searchsorted(edges, every, side="right"), *alike])
+    place = np.searchsorted(edges, np.clip(confidence, _EDGE, 1 - _EDGE), side="right")
+    strip, first = _pieces([*levels, place, *alike])
     size = np.bincount(strip[rows], n).astype(np.int64)
     middle = np.bincount(strip[rows], x * n) / size
     between = surer(np.clip(logit(s), -SURE, SURE), x, own, doubt, n)[groups[first]]
@@ -315,7 +315,7 @@ def _ordered(factors: Factors) -> tuple[list[NDArray[np.int64]], NDArray[np.floa
     return [factors.levels[factor] for factor in order], np.array([scale[factor] for factor in order])
 
 
-def _pieces(levels: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+def _pieces(levels: Sequence[NDArray[np.integer[Any]]]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
     """The piece of each item, in which all levels are equal, and an item of each piece; in the order of the levels."""
     piece = np.zeros(len(levels[0]), dtype=np.int64)
     for level in levels:
@@ -328,7 +328,7 @@ def _pieces(levels: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDA
 
 
 def _at(
-    levels: Sequence[NDArray[np.int64]], first: NDArray[np.intp]
+    levels: Sequence[NDArray[np.integer[Any]]], first: NDArray[np.intp]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Cell, first factor and the other factors of some items, from the levels of factors and cells."""
     effect, *crossed, cell = (level[first].astype(np.int64) for level in levels)
