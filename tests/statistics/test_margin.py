@@ -129,3 +129,25 @@ def test_an_interval_is_no_narrower_than_that_of_the_record() -> None:
     _, variance = margin.moments(row["mean"] * len(true) / 92, population=False)
     assert 0.7 < share <= 1
     assert row["high"] - row["low"] >= 0.93 * 2 * 1.96 * (share * variance) ** 0.5 / len(true)
+
+
+def test_where_two_models_never_differ_in_a_pool_they_are_equal_for_certain() -> None:
+    """A group like that was equal with 50%, and each of the two better with 25%, with an interval of one point."""
+    true = np.arange(60) % 2
+    second = true.copy()
+    second[:12] = 1 - second[:12]
+    said = np.array(["no", "yes"])
+    arrays = {"site": ["north"] * 30 + ["south"] * 30, "a": said[true], "b": said[second]}
+    pool = fl.read_pool(arrays, models=["a", "b"])
+    task, best = fl.CompareModels(fl.Accuracy(), "a", "b"), fl.Best(fl.Accuracy())
+    audit = fl.create(None, "pair", pool, "column:site", task=task, target="pool")
+    which = fl.create(None, "best", pool, "column:site", task=best, target="pool")
+    for labels in (0, 3):
+        for each in (audit, which):
+            each.tell({item: str(said[true[int(item)]]) for item in each.ask(labels).ids} if labels else {})
+        chances = {row["group"]: row["chance"] for row in which.answer(draws=400).table.rows()}
+        assert chances["south: a"] == chances["south: b"] == 1
+        assert max(chances["north: a"], chances["north: b"]) <= (labels + 1) / (labels + 2)
+        overall, north, south = audit.answer(draws=400).table.rows()
+        assert [south[name] for name in ("less", "equal", "more")] == [0, 1, 0]
+        assert max(north["more"], overall["more"]) <= (labels + 1) / (labels + 2)

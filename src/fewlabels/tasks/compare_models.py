@@ -139,12 +139,15 @@ class CompareModels(ModelsTask):
 
         It is not more than `surest`, and not more than the record of the two allows. The belief is drawn towards equal,
         and learns who is right where the two differ from more than their record; near the edge of a region, somebody
-        who looks after every label would believe it too soon.
+        who looks after every label would believe it too soon. Where all items of a pool on which the two differ have a
+        label, or there are none, the difference is known.
         """
         population = belief.target == "population"
         margins = self._margins(belief, cells)
-        allowed = [each.regions(self.rope * size + TIE, population=population) for each, size in margins]
-        return np.minimum(allowed, surest(belief, self.asks(cells)))
+        allowed = np.array([each.regions(self.rope * size + TIE, population=population) for each, size in margins])
+        is_known = np.array([not each.known(population=population)[1] for each, _ in margins])
+        most = np.minimum(allowed, surest(belief, self.asks(cells)))
+        return most if population else np.where(is_known[:, None], allowed, most)
 
     def apart(self, values: NDArray[np.float64], belief: Belief, cells: Cells) -> NDArray[np.float64]:
         """Draws of Δ over all and in each group: (draws, groups, models) to (draws, 1 or 1 + groups).

@@ -101,9 +101,13 @@ def surest_best(belief: Belief, asks: NDArray[np.bool_]) -> NDArray[np.float64]:
 
     It is not more than `surest`, and not more than the leader's record against each rival allows: the belief about
     items learns from all labels who is right where two differ, and early on it can be sure of that too soon. A short
-    record is no reason to prefer the rival, so 1/2 is always allowed.
+    record is no reason to prefer the rival, so 1/2 is always allowed. In a group of a pool without open items of that
+    kind, the best is known.
     """
-    return np.minimum(np.maximum(joint(belief).plain.unbeaten(), 0.5), surest(belief, asks))
+    learning = joint(belief).learning
+    record = np.maximum(joint(belief).plain.unbeaten(), 0.5)
+    is_open = np.bincount(learning.features.group[asks[learning.open]], minlength=len(record)) > 0
+    return np.where(is_open | (belief.target == "population"), np.minimum(record, surest(belief, asks)), record)
 
 
 def is_clear(gap: NDArray[np.float64], sd: float) -> NDArray[np.bool_]:
