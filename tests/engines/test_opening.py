@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
-import threading
+import subprocess
+import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -248,24 +250,34 @@ def test_a_file_that_is_damaged(tmp_path: Path) -> None:
         table.summary(PLAIN)
 
 
+INTERRUPTED = """
+import duckdb
+from fewlabels.engines.opening import open_table
+
+with open_table(duckdb.sql("FROM range(100_000_000_000) t(i)")) as table:
+    print("begun", flush=True)
+    try:
+        table._ask("", "SELECT sum(i) AS total FROM fl_relation")
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
 def test_ctrl_c_is_ctrl_c() -> None:
-    """Python's interruption, and not the RuntimeError that DuckDB makes of the signal."""
-    ended = threading.Event()
+    """Python's interruption, and not the RuntimeError that DuckDB makes of the signal.
 
-    def interrupt() -> None:
-        os.kill(os.getpid(), signal.SIGINT)
+    In a process of its own, which a late signal cannot outlive.
+    """
+    with subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
         for _ in range(10):  # a busy DuckDB can lose one
-            if ended.wait(3):
-                return
-            os.kill(os.getpid(), signal.SIGINT)
-
-    with open_table(duckdb.sql("FROM range(100_000_000_000) t(i)")) as table:
-        begun = threading.Timer(0.2, interrupt)
-        begun.start()
-        with pytest.raises(KeyboardInterrupt):
-            table._ask("", "SELECT sum(i) AS total FROM fl_relation")
-        ended.set()
-        begun.join()
+            process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(6)
+                break
+        process.kill()
+        assert process.stdout.read() == "interrupted\n"
 
 
 def test_more_limits_than_fit_into_one_query(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

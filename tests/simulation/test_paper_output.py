@@ -82,7 +82,7 @@ def test_rows_of_a_table(table, as_published, paper_data, tmp_path) -> None:
     path = tmp_path / name
     assert {file.name for file in tmp_path.iterdir()} == {name, "made.json"}
     [(of, made)] = notes(tmp_path).items()
-    assert (of, made["cpu_seconds"] >= 0) == (name, True)  # a few runs may be shorter than the clock can tell
+    assert (of, made["cpu_seconds"] > 0) == (name, True)
     words = command(made).split()
     assert words[:3] == ["fewlabels", "paper", table]
     assert words[5:7] == ["--runs", "3"]
