@@ -370,3 +370,25 @@ def test_what_is_kept_is_closed(tmp_path: Path) -> None:
     store.copy(tmp_path / "c.db")
     store.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["audit.db", "b.db", "c.db"]
+
+
+def test_a_lost_connection_is_one_error_and_no_other_words(postgres_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    """psycopg writes lines of its own to the log, beside the error that it raises."""
+    import psycopg
+
+    store = Store(postgres_url)
+    store.create("audit", SPEC, pool_of())
+    new = [Event("request", "item 0"), Event("request", "item 1")]
+
+    def cut() -> None:
+        with store.transaction("audit") as log:
+            pid = log._connection.scalar(sa.text("SELECT pg_backend_pid()"))
+            log.append(new)
+            with psycopg.connect(postgres_url, autocommit=True) as other:
+                other.execute("SELECT pg_terminate_backend(%s)", [pid])
+
+    with pytest.raises(StoreError):
+        cut()
+    assert caplog.text == ""
+    assert len(append(store, *new, name="audit")) == 2
+    store.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 import threading
@@ -308,6 +309,8 @@ def _engine(url: URL, in_memory: bool) -> Engine:
         except ModuleNotFoundError as error:
             raise StoreError(needs("PostgreSQL", "the package psycopg", "postgres")) from error
         sa.event.listen(engine, "connect", _set_up_postgres)
+        if (driver := logging.getLogger("psycopg")).level == logging.NOTSET:
+            driver.setLevel(logging.ERROR)  # when a connection is lost, it warns of the error that it raises as well
         return engine
     folder = Path(url.database or ".").parent
     if not in_memory and "uri" not in url.query and not folder.is_dir():
