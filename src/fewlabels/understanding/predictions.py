@@ -257,7 +257,7 @@ def group_columns(options: ReadOptions, source: Source) -> list[str]:
             near = difflib.get_close_matches(name, source.columns, 1)
             hint = f"Did you mean {near[0]!r}? " if near else ""
             if len(crossed := re.split(r"\s+[x×*&]\s+(?:column:)?", name)) > 1:
-                hint = f"To cross columns: --groups {','.join(f'column:{one}' for one in crossed)}. "
+                hint = f"To cross columns: --groups {','.join(f'column:{part}' for part in crossed)}. "
             raise InputError(
                 f"--groups column:{name}: {source.name} has no column {name!r}. {hint}"
                 f"The columns are {some_of(source.columns)}."
