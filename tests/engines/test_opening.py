@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -271,6 +271,7 @@ def test_ctrl_c_is_ctrl_c() -> None:
     with subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "begun\n"
+        time.sleep(0.3)  # until it is in the query
         for _ in range(10):  # a busy DuckDB can lose one
             process.send_signal(signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
