@@ -141,6 +141,17 @@ def test_commands_load_only_what_they_need(words, not_needed, tmp_path, monkeypa
     assert [name for name in not_needed if name in found] == []
 
 
+def test_values_that_a_driver_hands_to_arrow_do_not_load_pandas(tmp_path) -> None:
+    """As those of PostgreSQL do when items of a table are compared; pandas takes a second of the command."""
+    fl.create(tmp_path / "audit.db", "audit", fl.read_pool({"predicted": ["cat", "dog"] * 5})).close()
+    said = run(
+        "import sys\nfrom fewlabels.cli.main import cli\n"
+        f"cli.main(['ask', {str(tmp_path / 'audit.db')!r}], standalone_mode=False)\n"
+        "import pyarrow as pa\npa.array(['a', None])\nprint('\\nLOADED', 'pandas' in sys.modules)"
+    )
+    assert said.endswith("LOADED False\n")
+
+
 def test_in_memory_with_the_core_dependencies_alone() -> None:
     run(f"{REFUSE_ALL_BUT}\nsys.meta_path.insert(0, Refuse({CORE!r}))\nADDRESS = None\n{ASK_AND_TELL}")
 

@@ -98,8 +98,10 @@ def names_in(address: str) -> list[str]:
 
 def open_assessment(address: str, name: str | None = None) -> Assessment:
     """Open an assessment until the command ends. The name may be left out if the database has only one."""
+    from fewlabels.arrow import leave_pandas_out
     from fewlabels.beginning import load
 
+    leave_pandas_out()  # a driver of a table hands Arrow values, which takes a second with pandas
     audit = load(address, resolve(address, name))
     if context := click.get_current_context(silent=True):
         context.call_on_close(audit.close)
