@@ -54,8 +54,8 @@ _ANCHORS = (
     "About {share} of the labels were drawn at random from all items instead, so that they represent all of them."
 )
 _STRIPS = (
-    "Items were sorted into {strips} strips by the classifier's confidence, and that was done strip by strip; within a "
-    "strip, items were taken at random."
+    "Items were sorted into {strips} strips by the classifier's confidence. Labels were asked for in the strip where "
+    "they helped the number over all items most; within a strip, items were taken at random."
 )
 _SAME_ANSWER = "where models give the same answer, a label does not show which is better."
 _TOGETHER = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +14,6 @@ from fewlabels.io.answers import is_whole
 from fewlabels.metrics import Accuracy, CalibrationError, Cost
 from fewlabels.outcomes import Outcomes
 from fewlabels.partition import by_score, whole
-from fewlabels.policies import Neyman
 from fewlabels.policies.anchors import default_strips
 from fewlabels.spec import Spec
 
@@ -78,10 +77,6 @@ class Truth:
     def asking(self, method: Method) -> Truth:
         """The question on the groups in which a method asks."""
         return self.strips if method.usual and method.prior.uses_items and self.strips is not None else self
-
-    def asked_by(self, method: Method) -> Method:
-        """The method with the policy that an assessment has: strips of confidence have one of their own."""
-        return method if self.asking(method) is self else replace(method, policy=Neyman())
 
     @cached_property
     def counts(self) -> NDArray[np.float64]:
