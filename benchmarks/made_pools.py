@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool
 
 
-def made(effect: float) -> tuple[Pool, list[int]]:
+def made(effect: float, seed: int = 3) -> tuple[Pool, list[int]]:
     """A pool of eight classes with columns whose effects on the log-odds of being right have this deviation."""
-    rng = np.random.default_rng(3)
+    rng = np.random.default_rng(seed)
     items = 6000
     lang, tier = rng.choice(6, items, p=[0.4, 0.2, 0.15, 0.1, 0.1, 0.05]), rng.choice(3, items)
     predicted, s = rng.integers(8, size=items), rng.beta(6, 1.5, items)
