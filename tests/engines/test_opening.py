@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -17,6 +12,7 @@ from pyarrow import csv, parquet
 
 from fewlabels.engines import Columns, Step
 from fewlabels.engines.dbapi import DbapiTable
+from fewlabels.engines.duckdb import DuckDBTable
 from fewlabels.engines.opening import open_again, open_table
 from fewlabels.errors import InputError, StoreError
 from tests.engines.test_engines import check, many
@@ -250,35 +246,15 @@ def test_a_file_that_is_damaged(tmp_path: Path) -> None:
         table.summary(PLAIN)
 
 
-INTERRUPTED = """
-import duckdb
-from fewlabels.engines.opening import open_table
-
-with open_table(duckdb.sql("FROM range(100_000_000_000) t(i)")) as table:
-    print("begun", flush=True)
-    try:
-        table._ask("", "SELECT sum(i) AS total FROM fl_relation")
-    except KeyboardInterrupt:
-        print("interrupted", flush=True)
-"""
-
-
-def test_ctrl_c_is_ctrl_c() -> None:
-    """Python's interruption, and not the RuntimeError that DuckDB makes of the signal.
-
-    In a process of its own, which a late signal cannot outlive.
-    """
-    with subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "begun\n"
-        time.sleep(0.3)  # until it is in the query
-        for _ in range(10):  # a busy DuckDB can lose one
-            process.send_signal(signal.SIGINT)
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(6)
-                break
-        process.kill()
-        assert process.stdout.read() == "interrupted\n"
+@pytest.mark.parametrize("error", [RuntimeError("Query interrupted"), duckdb.InterruptException("Interrupted!")])
+def test_ctrl_c_is_ctrl_c(error: Exception) -> None:
+    """Python's interruption, and not the errors that DuckDB makes of the signal."""
+    table = open_table(duckdb.sql("FROM range(3) t(i)"))
+    assert isinstance(table, DuckDBTable)
+    with table, pytest.raises(KeyboardInterrupt), table._plain_errors():
+        raise error
+    with pytest.raises(RuntimeError, match="another"), table._plain_errors():
+        raise RuntimeError("another one")
 
 
 def test_more_limits_than_fit_into_one_query(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -362,13 +362,27 @@ def test_differences_are_calibrated_in_worlds_drawn_from_the_model() -> None:
     rng, ranks = np.random.default_rng(8), []
     for _ in range(120):
         said, _ = made(250, (0.75, 0.7), 3, seed=int(rng.integers(2**31)))
-        voice = rng.normal(0, PAIR[int(rng.integers(2))], 2)
+        voice = rng.normal(0, rng.choice([*PAIR], p=[*PAIR.values()]), 2)
         true = drawn_world(rng, said, 3, voice, rng.normal(*CROWD), rng.normal(*NONE))
         items = rng.permutation(np.flatnonzero(said[:, 0] != said[:, 1]))[:25]
         draws = compared(pool_of(said, 3), true, items).draws(rng, 199)[..., 0]
         exact = ((said[:, 0] == true).sum() - (said[:, 1] == true).sum()) / 250
         ranks.append(rank_of(draws[:, 0] - draws[:, 1], exact, rng))
     assert is_uniform(ranks)
+
+
+@pytest.mark.parametrize("shares", [(0.995, 0.65), (0.6, 0.99)])
+def test_intervals_of_large_differences_hold(shares: tuple[float, float]) -> None:
+    """A new model and a weak baseline: few who ask expect them to be so far apart, and then that must be seen."""
+    held = 0
+    for seed in range(20):
+        said, true = made(400, shares, 2, seed=seed)
+        items = np.random.default_rng(seed).permutation(np.flatnonzero(said[:, 0] != said[:, 1]))[:50]
+        draws = compared(pool_of(said, 2), true, items).draws(np.random.default_rng(seed), 400)[..., 0]
+        exact = ((said[:, 0] == true).sum() - (said[:, 1] == true).sum()) / 400
+        low, high = np.quantile(draws[:, 0] - draws[:, 1], [0.025, 0.975])
+        held += bool(low <= exact <= high)
+    assert held >= 16  # of 20 intervals of 95%, fewer than 16 hold in 1 of 390 cases
 
 
 VERBAL = np.array([0.2, 0.5, 0.7, 0.9, 0.99])  # unlikely, perhaps, probably, very probably, certainly
@@ -384,7 +398,11 @@ def test_differences_are_calibrated_with_confidences(verbal: bool) -> None:
         sure = rng.choice(VERBAL, said.shape) if verbal else rng.uniform(0.3, 0.99, said.shape)
         x = compare_answers(said, 3, sure).x
         assert x is not None
-        voice, crowd, none = rng.normal(0, PAIR[int(rng.integers(2))], 2), rng.normal(*CROWD), rng.normal(*NONE)
+        voice, crowd, none = (
+            rng.normal(0, rng.choice([*PAIR], p=[*PAIR.values()]), 2),
+            rng.normal(*CROWD),
+            rng.normal(*NONE),
+        )
         slope, own = rng.normal(*CROWD_SLOPE), rng.normal(*VOICE_SLOPE, 2)
         true = np.empty(len(said), dtype=np.int32)
         for i, row in enumerate(said):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fewlabels.findings.evidence import LEARNED
-from fewlabels.planning.words import only_these
 from fewlabels.tasks.backing import ENOUGH
 from fewlabels.tasks.models import SURE
 from fewlabels.wording import counted, is_exact, listed
@@ -101,6 +100,8 @@ def _too_close(grounds: Grounds) -> list[str]:
     """A sentence on models that are so close that the labels of all items would hardly show which is better."""
     if not is_out_of_reach(grounds):
         return []
+    from fewlabels.planning.words import only_these  # rarely needed, and the rest of planning comes with it
+
     words = f"Even with labels of all {counted(grounds.items, 'item')}, the answer would hardly be 95% sure: "
     words += "by the labels so far, the models are too close for a pool of this size."
     return [f"{words} {only_these()}"]

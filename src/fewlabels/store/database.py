@@ -309,7 +309,8 @@ def _engine(url: URL, in_memory: bool) -> Engine:
         except ModuleNotFoundError as error:
             raise StoreError(needs("PostgreSQL", "the package psycopg", "postgres")) from error
         sa.event.listen(engine, "connect", _set_up_postgres)
-        if (driver := logging.getLogger("psycopg")).level == logging.NOTSET:
+        driver = logging.getLogger("psycopg")
+        if driver.level in {logging.NOTSET, logging.WARNING}:  # the second is what psycopg itself sets
             driver.setLevel(logging.ERROR)  # when a connection is lost, it warns of the error that it raises as well
         return engine
     folder = Path(url.database or ".").parent

@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 CROWD, NONE, CROWD_SLOPE, VOICE_SLOPE = (3.0, 3.0), (0.0, 1.5), (1.0, 1.0), (0.3, 0.4)
 # The spreads τ if all models are voices, and the mean and sd of the weight of one that is a voice alone.
 SPREADS, ALONE = (0.1, 0.3, 1.0), (1.5, 2.0)
-# Of two models that somebody compares, neither is far better, or the question would not be asked.
-PAIR = (0.25, 0.7)
+# Of two models that somebody compares, neither is likely to be far better, or the question would not be asked. But one
+# can be: a new model and a weak baseline, say. The spreads τ of a pair, and their probabilities.
+PAIR = {0.25: 0.4, 0.7: 0.4, 2.0: 0.15, 5.0: 0.05}
 # How much the weight of a voice differs between groups, as a standard deviation, and how many such effects there are.
 BETWEEN, _EFFECTS = 0.5, 240
 # Labels of real items tell less than independent ones, since items come in kinds that no answer shows. So the width of
@@ -69,10 +70,9 @@ class Point:
 
 def guesses(models: int, *, pair: bool = False) -> list[Guess]:
     """All guesses at who the voices are: all models, with each spread, and each model alone; a pair is always both."""
-    spreads = PAIR if pair else SPREADS
-    share = (1.0 if pair else 0.5) / len(spreads)
+    spreads = PAIR if pair else dict.fromkeys(SPREADS, 0.5 / len(SPREADS))
     every = np.arange(models)
-    made = [Guess(every, (0.0, spread), float(np.log(share))) for spread in spreads]
+    made = [Guess(every, (0.0, spread), float(np.log(share))) for spread, share in spreads.items()]
     return made if pair else made + [Guess(every[h : h + 1], ALONE, float(np.log(0.5 / models))) for h in every]
 
 
