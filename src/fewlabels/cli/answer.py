@@ -84,7 +84,14 @@ def answer(
     table = readable(shown_rows, finding.task, noun=noun)
     _emit(table, top, max(_SCREEN, len(finding.answer.groups)), of=len(finding.answer_table), noun=noun)
     for doubt in finding.doubts:
-        say(doubt.replace(BEGIN, "begin with --target pool"))
+        say(_with_option(doubt) if finding.task.of_models else doubt)
+
+
+def _with_option(doubt: str) -> str:
+    """The sentence with the option of the command line that it is about."""
+    from fewlabels.planning.words import BEGIN  # the rest of planning comes with it, and few questions need that
+
+    return doubt.replace(BEGIN, "begin with --target pool")
 
 
 def _put_other(
