@@ -56,7 +56,6 @@ def answer(
     from fewlabels.cli.common import emit_json, open_assessment, progress, quoted, say, shown
     from fewlabels.findings.finding import find
     from fewlabels.findings.tables import readable
-    from fewlabels.planning.words import BEGIN
     from fewlabels.wording import counted
 
     audit = open_assessment(address, name)
