@@ -156,12 +156,6 @@ def test_in_memory_with_the_core_dependencies_alone() -> None:
     run(f"{REFUSE_ALL_BUT}\nsys.meta_path.insert(0, Refuse({CORE!r}))\nADDRESS = None\n{ASK_AND_TELL}")
 
 
-def test_special_functions_do_without_the_compiler_of_fortran_and_leave_numpy_as_it_was() -> None:
-    program = "import sys\nfrom fewlabels.special import betaincinv\nbetaincinv(2, 3, 0.5)\n"
-    said = run(f"{program}print('numpy.f2py' in sys.modules)\nimport numpy\nprint(numpy.f2py.get_include.__name__)")
-    assert said.split() == ["False", "get_include"]
-
-
 @pytest.mark.slow
 def test_in_sqlite_with_the_core_dependencies_alone(tmp_path) -> None:
     address = f"sqlite:///{tmp_path / 'audit.db'}"

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import importlib
 import math
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,21 +79,7 @@ def student(degrees: int) -> float:
 
 def warm_up() -> None:
     """Import `scipy.special` now, where the first call should not wait for it."""
-    _imported()
-
-
-def _imported() -> Any:
-    """`scipy.special`, imported without the compiler of Fortran that NumPy has, which takes half of the time.
-
-    SciPy only copies the name `numpy.f2py` into a list of all of NumPy's names. Meanwhile an empty module has it.
-    """
-    if "scipy.special" in sys.modules or "f2py" in vars(np):
-        return importlib.import_module("scipy.special")
-    np.f2py = ModuleType("numpy.f2py")
-    try:
-        return importlib.import_module("scipy.special")
-    finally:
-        del np.f2py
+    importlib.import_module("scipy.special")
 
 
 if TYPE_CHECKING:
@@ -124,7 +108,7 @@ else:
 
         def __call__(self, *arguments: Any, **settings: Any) -> Any:
             if self._function is None:
-                self._function = getattr(_imported(), self._name)
+                self._function = getattr(importlib.import_module("scipy.special"), self._name)
             return self._function(*arguments, **settings)
 
     def __getattr__(name: str) -> _Function:
