@@ -74,8 +74,12 @@ def test_a_column_of_uuids_is_recognised_as_the_ids_and_read_as_text(tmp_path: P
     numbers = [uuid.UUID(int=i << 64) for i in range(1, 41)]
     column = pa.array([number.bytes for number in numbers], pa.binary(16)).cast(pa.uuid())
     table = pa.table({"Item Id": column, "predicted": ["yes", "no"] * 20, "body": ["text"] * 40})
-    pq.write_table(table, tmp_path / "a.parquet")
-    for source in (table, tmp_path / "a.parquet", tmp_path / "*.parquet"):
+    texts = table.set_column(0, "Item Id", pa.array(list(map(str, numbers))))
+    named = 'SELECT * REPLACE ("Item Id"::UUID AS "Item Id") FROM texts'
+    file = tmp_path / "a.parquet"
+    duckdb.from_arrow(texts).query("texts", named).write_parquet(str(file))
+    seen = pq.read_schema(file).field("Item Id").type == pa.uuid()  # Arrow below 21 sees bytes there
+    for source in (table, tmp_path / "*.parquet", *[file] * seen):
         pool = fl.read_pool(source)
         assert {*pool.ids.to_pylist()} - {None} == {*map(str, numbers)}
     assert guess(table_source("a table", table)).id == "Item Id"
