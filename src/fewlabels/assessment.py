@@ -386,7 +386,7 @@ class Assessment(Labelling):
             return self
         with self._journal.reading() as ledger:
             kept = self._snapshot
-            if kept is None or kept.seq != ledger.events or kept.pool is not self.pool:
+            if kept is None or kept.events != ledger.events or kept.pool is not self.pool:
                 views = self._views.snapshot()
                 kept = type(self)(views.journal, views=views, supply=self._supply, shared=self._shared)
                 self._snapshot = kept
