@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import inf, nan
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, TypeVar
@@ -87,8 +88,10 @@ def number_in(
     >>> number_in(0.5, "The 'level'", high=1, hint="such as 0.95")
     0.5
     """
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    number = float(value) if is_number else nan  # type: ignore[arg-type]
+    number = nan
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):  # a whole number or fraction beyond the range of floats
+            number = float(value)
     if not (low <= number <= high if ends else low < number < high) or number == inf:
         need = f"lie between {low:g} and {high:g}"
         if high == inf:

@@ -48,7 +48,7 @@ def test_numbers_are_of_python_or_of_numpy(value: Any) -> None:
     assert json.dumps(to_json(fl.Stop(probability=value, width=value))).count("0.5") == 2
 
 
-@pytest.mark.parametrize("value", [True, 0, 1, -0.1, 1.5, float("nan"), float("inf"), "0.5", None])
+@pytest.mark.parametrize("value", [True, 0, 1, -0.1, 1.5, 10**400, float("nan"), float("inf"), "0.5", None])
 def test_what_is_not_inside_is_refused(value: Any) -> None:
     with pytest.raises(InputError, match=r"^The 'x' must lie between 0 and 1, such as 0\.9\. Got .* instead\.$"):
         number_in(value, "The 'x'", high=1, hint="such as 0.9")
