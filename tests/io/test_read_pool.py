@@ -281,3 +281,15 @@ def test_classes_that_differ_only_in_case_are_two_if_they_are_named():
     ):
         read_pool(columns)
     assert read_pool(columns, classes=["a", "A", "b"]).predicted.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("index", [[7, 5, 6], list("xyz")], ids=["numbers", "texts"])
+def test_the_index_of_a_series_does_not_matter(index):
+    answers, sure = (pd.Series(values, index=index) for values in (["a", "b", "a"], [0.9, 0.8, 0.7]))
+    pool = read_pool({"predicted": answers, "confidence": sure})
+    assert (pool.predicted.tolist(), pool.confidence.tolist()) == ([0, 1, 0], [0.9, 0.8, 0.7])
+
+
+def test_a_single_value_is_no_column():
+    with pytest.raises(InputError, match="no arrays with one value per item"):
+        read_pool({"predicted": np.array("a")})
