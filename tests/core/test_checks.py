@@ -42,6 +42,12 @@ def test_what_is_not_a_whole_number_is_refused(value: object) -> None:
         whole_number(value, "The 'n'")
 
 
+def test_a_whole_number_can_be_too_large() -> None:
+    assert whole_number(10, "The 'n'", most=10) == 10
+    with pytest.raises(InputError, match=r"^The 'n' must be at most 10\. Got 11 instead\.$"):
+        whole_number(11, "The 'n'", most=10)
+
+
 @pytest.mark.parametrize("value", [0.5, np.float32(0.5), np.float64(0.5), Fraction(1, 2)])
 def test_numbers_are_of_python_or_of_numpy(value: Any) -> None:
     assert number_in(value, "The 'x'", high=1, hint="such as 0.9") == 0.5
