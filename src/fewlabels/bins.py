@@ -136,8 +136,8 @@ def _edge(given: object, kind: Kind, column: str) -> float:
     edge = number_of(str(given))
     if edge is None or not np.isfinite(edge):
         raise InputError(
-            f"{quoted(given)} does not say which bins of {column!r} to make. Say how many, as in column:{column}:4, or where "
-            f"they begin, as in column:{column}:30/45/60."
+            f"{quoted(given)} does not say which bins of {column!r} to make. Say how many, as in column:{column}:4, or "
+            f"where they begin, as in column:{column}:30/45/60."
         )
     return int(edge) if edge.is_integer() else edge
 

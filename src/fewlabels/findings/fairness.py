@@ -14,7 +14,7 @@ from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
 from fewlabels.named import class_named, groups_from
 from fewlabels.opposites import positive_of
-from fewlabels.partition import items_of
+from fewlabels.reserve import items_of
 from fewlabels.table import Table
 from fewlabels.tasks.backing import FEW
 from fewlabels.tasks.grounds import SAFE

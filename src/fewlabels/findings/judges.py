@@ -19,9 +19,10 @@ from fewlabels.evidence import verdicts
 from fewlabels.metrics import Accuracy, Prevalence
 from fewlabels.named import groups_from
 from fewlabels.opposites import passing
-from fewlabels.partition import Partition, items_of, whole
+from fewlabels.partition import Partition, whole
 from fewlabels.pool import NO_ANSWER, Pool
 from fewlabels.priors import Learned
+from fewlabels.reserve import items_of
 from fewlabels.special import expit, logit
 from fewlabels.table import Table
 from fewlabels.undefined import divided
