@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -14,14 +15,14 @@ import numpy as np
 from fewlabels.arrow import missing_in, numbers_of
 from fewlabels.bins import Bins, bins_from, count_of, values_of
 from fewlabels.checks import number_of, of_kind, whole_number
-from fewlabels.errors import InputError
+from fewlabels.errors import InputError, described
 from fewlabels.pool import NO_ANSWER, Pool
 from fewlabels.recipes import recipe_words
 from fewlabels.reserve import items_of
 from fewlabels.score_bins import bin_names, score_bins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -271,6 +272,8 @@ def by_map(pool: Pool, classes: Mapping[str, str]) -> Partition:
     ('trees', 'people')
     """
     of_kind(pool, Pool, "The 'pool' of by_map()")
+    if not isinstance(classes, Mapping):
+        raise InputError(f"by_map() takes a mapping from class to group. Got {described(classes)} instead.")
     if pool.unanswered:  # a missing answer is in no map
         classes = {NO_ANSWER: NO_ANSWER, **classes}
     missing = [name for name in pool.classes if name not in classes]

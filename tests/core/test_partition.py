@@ -236,6 +236,8 @@ def test_what_cannot_be_grouped_is_refused() -> None:
         fl.by_score(pool, 5, "luck")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"no confidence.*Read it with scores= or confidence="):
         fl.by_score(bare)
+    with pytest.raises(InputError, match=r"by_map\(\) takes a mapping from class to group\. Got \['a'\] instead"):
+        fl.by_map(pool, ["a"])  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"no column 'age'\. It has 'place', 'text'"):
         fl.by_column(pool, "age")
     twice = fl.read_pool({"predicted": ["a", "b"], "kind": ["(missing)", None]})
