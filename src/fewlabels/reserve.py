@@ -159,8 +159,8 @@ class Reserve:
     @property
     def steps(self) -> dict[str, tuple[float, float]]:
         """Low and width of the evidence columns that are numbers, by their names: see `engines/columns.py`."""
-        found = self.table.get("columns", {}).get("steps", ())
-        return {str(name): (float(low), float(width)) for name, low, width in found}
+        steps = self.table.get("columns", {}).get("steps", ())
+        return {str(name): (float(low), float(width)) for name, low, width in steps}
 
     @property
     def bins(self) -> dict[str, dict[str, Any]]:

@@ -193,10 +193,10 @@ def one_form(answers: Sequence[str], known: Sequence[str] | None = None) -> dict
     for name in answers if known is None else known:
         forms.setdefault(normalize("NFC", name), set()).add(name)
     if known is None:
-        return {name: form for form, found in forms.items() if len(found) > 1 for name in found if name != form}
+        return {name: form for form, names in forms.items() if len(names) > 1 for name in names if name != form}
     listed_so = set(known)
     meant = {name: forms.get(normalize("NFC", name), set()) for name in answers if name not in listed_so}
-    return {name: next(iter(found)) for name, found in meant.items() if len(found) == 1}
+    return {name: next(iter(names)) for name, names in meant.items() if len(names) == 1}
 
 
 def in_order(classes: Iterable[str]) -> tuple[str, ...]:

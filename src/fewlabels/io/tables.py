@@ -364,10 +364,10 @@ def _units_of(pool: Pool, items: pa.Table) -> NDArray[np.int64]:
     of_item = np.where(code[pool.units :] < 0, -1, code[pool.units :] * BINS + bins)
     order = np.argsort(of_unit)
     place = np.minimum(np.searchsorted(of_unit[order], of_item), pool.units - 1)
-    found = order[place]
-    if (wrong := np.flatnonzero(of_unit[found] != of_item)).size:
+    unit = order[place]
+    if (wrong := np.flatnonzero(of_unit[unit] != of_item)).size:
         raise _has_changed(pool, str(items["id"][int(wrong[0])].as_py()))
-    return found
+    return unit
 
 
 def _strata_of(pool: Pool, units: NDArray[np.int64]) -> pa.Table:

@@ -145,7 +145,7 @@ def _columns(results: dict[str, dict[str, NDArray[np.float64]]], at: NDArray[np.
     for score in scores:
         compares = score in ("best", "regret", "error")
         for i, budget in enumerate(at.tolist()):
-            values = {name: found[score][:, i] for name, found in results.items()}
+            values = {name: by_score[score][:, i] for name, by_score in results.items()}
             marks = against_best(values, "high" if score in _HIGH else "low") if compares else {}
             for name, v in values.items():
                 known = v[np.isfinite(v)]
