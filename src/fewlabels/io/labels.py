@@ -342,7 +342,7 @@ def _from_series(series: Any, id: str, label: str) -> Any:  # noqa: A002
 def _from_mapping(source: Mapping[object, object]) -> dict[str, str]:
     labels: dict[str, str] = {}
     for item, name in source.items():
-        if _is_missing(name):
+        if is_missing(name):
             continue
         if hasattr(name, "__len__") and not isinstance(name, str):
             raise InputError(
@@ -358,7 +358,7 @@ def _from_mapping(source: Mapping[object, object]) -> dict[str, str]:
     return labels
 
 
-def _is_missing(name: object) -> bool:
+def is_missing(name: object) -> bool:
     """Whether there is no label yet: None, an empty text, NaN, or the NA of pandas, which equals nothing."""
     if name is None or hasattr(name, "__len__"):
         return name is None or (isinstance(name, str) and not name)
