@@ -14,8 +14,8 @@ TESTS = Path(__file__).parent
 
 DEFECTS = {
     "D1 a copied file lacks labels; no backup": (
-        "store/test_keeping.py::test_a_backup_is_the_database",
-        "store/test_keeping.py::test_there_and_back_nothing_changes",
+        "store/test_backups.py::test_a_backup_is_the_database",
+        "store/test_backups.py::test_there_and_back_nothing_changes",
         "store/test_damage.py::test_copies_of_a_file_without_its_log",
     ),
     "D2 damage to the log goes unnoticed": (

@@ -29,6 +29,7 @@ ORDER = (
     "pool",
     "changes",
     "recipes",
+    "score_bins",
     "partition",
     "belief",
     "alike",

@@ -44,8 +44,8 @@ def numbers_of(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> NDArray[Any]:
     array([3, 0, 5])
     """
     array = _whole(column)
-    there = pa.Array.from_buffers(array.type, len(array), [None, array.buffers()[1]], offset=array.offset)
-    values = np.array(np.from_dlpack(there))
+    present = pa.Array.from_buffers(array.type, len(array), [None, array.buffers()[1]], offset=array.offset)
+    values = np.array(np.from_dlpack(present))
     values[missing_in(array)] = 0
     return values
 

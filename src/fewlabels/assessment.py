@@ -6,18 +6,12 @@ from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Literal, Self
 
-import numpy as np
-
-from fewlabels.cells import cell_means
 from fewlabels.checks import several, whole_number
-from fewlabels.errors import Argument, SpecError
 from fewlabels.estimates import check_level
 from fewlabels.labelling.ask_and_tell import Labelling
 from fewlabels.labelling.beliefs import Beliefs
 from fewlabels.labelling.supply import Supply
-from fewlabels.metrics import Accuracy, Confusion, Metric
-from fewlabels.named import groups_from
-from fewlabels.partition import Partition, by_score, cross
+from fewlabels.metrics import Confusion, Metric
 from fewlabels.results import Results
 from fewlabels.views import Views
 
@@ -26,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief
@@ -36,6 +31,7 @@ if TYPE_CHECKING:
     from fewlabels.labelling.journal import Journal
     from fewlabels.labelling.ledger import Ledger
     from fewlabels.noise import Reliability
+    from fewlabels.partition import Partition
     from fewlabels.plots import Display
     from fewlabels.rectified import Sample
     from fewlabels.standing import Standing
@@ -213,14 +209,7 @@ class Assessment(Labelling):
 
         Columns group (the bin), n, labelled, mean, low, high and confidence. With `groups`, a row for each group × bin.
         """
-        by_bin = by_score(self.pool, bins, equal)
-        asked = by_bin if groups is None else cross(groups_from(groups, self.pool), by_bin)
-        table = self.estimates(level=level, metric=Accuracy(), groups=asked, draws=draws)
-        assert self.pool.confidence is not None
-        with np.errstate(invalid="ignore"):
-            confidence = cell_means(self.pool.confidence, asked.group, len(asked), self.pool.count)
-        mean = [c if n else None for c, n in zip(confidence.tolist(), asked.sizes.tolist(), strict=True)]
-        return table.with_column("confidence", mean)
+        return self._results.reliability(bins, equal, groups, level=level, draws=draws)
 
     def classes(self, *, level: float = 0.95, draws: int = 4_000, model: str | None = None) -> ClassReport:
         """Precision, recall and F1 of every class with intervals, and their averages: the classification report.
@@ -312,17 +301,9 @@ class Assessment(Labelling):
         (the labels that show it), mean, low and high (None where nothing can show it), and whole: whether the row is
         about all items.
         """
-        from fewlabels.findings.judges import judge_table, judges_of
+        from fewlabels.findings.judges import read_judges
 
-        check_level(level)
-        if not judges_of(self):
-            raise SpecError(
-                f"{self.name!r} has no judge. A judge is a column of two verdicts, such as pass and fail: name it when "
-                "the pool is read, with ",
-                Argument("evidence"),
-                ".",
-            )
-        return judge_table(self, level, groups)
+        return read_judges(self, level, groups)
 
     def plot(self, kind: str | None = None, *, level: float = 0.95) -> Display:
         """A plot: a notebook shows it with values where you point, `.plot(ax)` draws it, `.save(path)` writes it.
@@ -363,10 +344,8 @@ class Assessment(Labelling):
     def _plainly(self, level: float, draws: int) -> tuple[str, Table]:
         """The headline and the table of the answer as pages show them."""
         from fewlabels.findings.finding import find
-        from fewlabels.findings.tables import readable
 
-        finding = find(self, level, draws)
-        return finding.headline, readable(finding.answer_table, finding.task)
+        return find(self, level, draws).plain_answer
 
     def annotators(self, *, level: float = 0.95) -> Reliability:
         """How often each person is right, with intervals, and how far these labels can be trusted.
@@ -386,7 +365,7 @@ class Assessment(Labelling):
             return self
         with self._journal.reading() as ledger:
             kept = self._snapshot
-            if kept is None or kept.seq != ledger.events or kept.pool is not self.pool:
+            if kept is None or kept.events != ledger.events or kept.pool is not self.pool:
                 views = self._views.snapshot()
                 kept = type(self)(views.journal, views=views, supply=self._supply, shared=self._shared)
                 self._snapshot = kept
@@ -405,10 +384,7 @@ class Assessment(Labelling):
         return self._views.replay(parts, cells)
 
     def drawn_from_all(self) -> Sample | None:
-        """The items asked for so far, and which of them were drawn at random from all.
-
-        None if the answer is not one share of all items, or is not corrected by anchors.
-        """
+        """The items asked for, and which were drawn at random from all; None if these do not correct the answer."""
         return self._views.drawn_from_all()
 
     def possible_labels(self) -> tuple[NDArray[np.int64], list[NDArray[np.int32]]]:
@@ -416,13 +392,8 @@ class Assessment(Labelling):
 
         Shapes (labels,), and (labels,) each.
         """
-        with self._journal.reading():
-            items, *each = self._views.beliefs.possible_labels()
-        return items, each
+        return self._views.possible_labels()
 
     def majority_items(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The positions of the labelled items, and of the class that most people gave each, two of shape (labels,).
-
-        If every label is taken as true, these are the labels.
-        """
+        """The positions of the labelled items and of the class that most people gave each, two of shape (labels,)."""
         return self._results.majority_items()

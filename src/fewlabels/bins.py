@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from fewlabels.arrow import missing_in, numbers_of
-from fewlabels.checks import number_of, several, whole_number
-from fewlabels.errors import InputError
+from fewlabels.checks import is_count, number_of, several, whole_number
+from fewlabels.errors import InputError, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -119,7 +119,7 @@ def count_of(given: object) -> int | None:
     >>> count_of(4), count_of("4"), count_of("30/60"), count_of([30, 60])
     (4, 4, None, None)
     """
-    if isinstance(given, str) and given.isdecimal():
+    if isinstance(given, str) and is_count(given):
         given = int(given)
     return None if isinstance(given, Iterable) else whole_number(given, "The 'bins' of by_column()", least=2)
 
@@ -136,8 +136,8 @@ def _edge(given: object, kind: Kind, column: str) -> float:
     edge = number_of(str(given))
     if edge is None or not np.isfinite(edge):
         raise InputError(
-            f"{given!r} does not say which bins of {column!r} to make. Say how many, as in column:{column}:4, or where "
-            f"they begin, as in column:{column}:30/45/60."
+            f"{quoted(given)} does not say which bins of {column!r} to make. Say how many, as in column:{column}:4, or "
+            f"where they begin, as in column:{column}:30/45/60."
         )
     return int(edge) if edge.is_integer() else edge
 
@@ -150,6 +150,7 @@ def _even(ordered: NDArray[np.float64], count: int, kind: Kind) -> tuple[float, 
     above = ordered[ordered > ordered[:1]]
     if not len(above):
         return ()
+    count = min(count, len(ordered))  # more have no values of their own
     exact = np.unique(ordered[[len(ordered) * b // count for b in range(1, count)]])
     # Where nearly all have the lowest value, these are one bin and the rest the other.
     exact = exact[exact > ordered[0]] if exact[-1] > ordered[0] else above[:1]

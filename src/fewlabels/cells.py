@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.partition import Partition, items_of, numbered
+from fewlabels.partition import Partition, numbered
+from fewlabels.reserve import items_of
 
 if TYPE_CHECKING:
     from typing import Protocol

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from math import inf, nan
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, TypeVar
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 T = TypeVar("T")
+_MOST_DIGITS = 300
 
 # What each kind is called, and how one is made.
 _KINDS = {
@@ -54,14 +56,20 @@ def several(values: Iterable[T], name: str, *, error: type[FewlabelsError] = Inp
     return tuple(values)
 
 
-def whole_number(value: object, name: str, *, least: int = 1, error: type[FewlabelsError] = InputError) -> int:
+def whole_number(
+    value: object, name: str, *, least: int = 1, most: float = inf, error: type[FewlabelsError] = InputError
+) -> int:
     """Return the value as an int if it is a whole number of at least `least`; otherwise raise an error about `name`.
+
+    A number above `most` is an error too.
 
     >>> whole_number(3, "The 'runs' of plan()")
     3
     """
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise error(f"{name} must be a whole number of at least {least}. Got {value!r} instead.")
+    if int(value) > most:
+        raise error(f"{name} must be at most {most:,}. Got {value!r} instead.")
     return int(value)
 
 
@@ -87,8 +95,10 @@ def number_in(
     >>> number_in(0.5, "The 'level'", high=1, hint="such as 0.95")
     0.5
     """
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    number = float(value) if is_number else nan  # type: ignore[arg-type]
+    number = nan
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):  # a whole number or fraction beyond the range of floats
+            number = float(value)
     if not (low <= number <= high if ends else low < number < high) or number == inf:
         need = f"lie between {low:g} and {high:g}"
         if high == inf:
@@ -115,6 +125,15 @@ def check_guarantee(guarantee: object, *, together: bool = False, what: str = "T
     if together and guarantee is None:
         said = Argument("together", value=True), Argument("guarantee", "anytime")
         raise SpecError(said[0], " is about a guarantee. Say ", said[1], " as well, or leave it out.")
+
+
+def is_count(text: str) -> bool:
+    """Whether a text is a whole number without a sign. One of hundreds of digits is a name: Python reads none of 5,000.
+
+    >>> is_count("12"), is_count("-1"), is_count("1.0"), is_count("9" * 5000)
+    (True, False, False, False)
+    """
+    return text.isdecimal() and len(text) <= _MOST_DIGITS
 
 
 def number_of(text: str) -> float | None:

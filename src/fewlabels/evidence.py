@@ -46,12 +46,12 @@ def coded(
            [ 0.  ,  1.5 ]])
     """
     n = np.ones(len(predicted)) if count is None else count.astype(float)
-    found = [values for name, column in columns.items() for values in _numbers(name, column, predicted, choices, n)]
+    numbers = [values for name, column in columns.items() for values in _numbers(name, column, predicted, choices, n)]
     if len(choices) == 2:
         side = np.where(predicted == 1, -1.0, 1.0)
-        turned = [values * side for values in found]
-        found += [values - np.average(values, weights=n) for values in turned if np.ptp(values) > 0]
-    return np.column_stack(found) if found else np.empty((len(predicted), 0))
+        turned = [values * side for values in numbers]
+        numbers += [values - np.average(values, weights=n) for values in turned if np.ptp(values) > 0]
+    return np.column_stack(numbers) if numbers else np.empty((len(predicted), 0))
 
 
 def middles(column: pa.ChunkedArray[Any], low: float, width: float) -> pa.ChunkedArray[Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fewlabels.bins import column_and_bins
-from fewlabels.checks import of_kind
+from fewlabels.checks import is_count, of_kind
 from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.metrics import Metric, Prevalence
 from fewlabels.metrics.rates import Rate
@@ -116,7 +116,7 @@ def _by_column(text: str, pool: Pool) -> Partition:
 
 
 def _bins(text: str, number: str) -> int:
-    if number and not number.isdecimal():
+    if number and not is_count(number):
         example = Argument("groups", f"{text.partition(':')[0]}:10")
         raise SpecError(Argument("groups", text), " needs a whole number, as in ", example, ".")
     return int(number or 10)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,18 +15,18 @@ import numpy as np
 from fewlabels.arrow import missing_in, numbers_of
 from fewlabels.bins import Bins, bins_from, count_of, values_of
 from fewlabels.checks import number_of, of_kind, whole_number
-from fewlabels.errors import Argument, InputError
+from fewlabels.errors import InputError, described
 from fewlabels.pool import NO_ANSWER, Pool
 from fewlabels.recipes import recipe_words
-from fewlabels.reserve import BINS, EDGES
+from fewlabels.reserve import items_of
+from fewlabels.score_bins import bin_names, score_bins
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
-    from fewlabels.reserve import Reserve
-
+_MOST_BINS = 1_000_000  # each has a name, whether it has items or not
 # Codes that are more than this many times as large as there are rows are sorted to number them.
 _SPARSE = 4
 
@@ -72,7 +75,7 @@ class Partition:
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):
-            twice = next(name for i, name in enumerate(self.names) if name in self.names[:i])
+            twice = next(name for name, count in Counter(self.names).items() if count > 1)
             raise InputError(f"two groups have the name {twice!r}. Rename one of the classes or values.")
 
     def __len__(self) -> int:
@@ -141,16 +144,6 @@ def numbered(code: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[code]
 
 
-def items_of(index: NDArray[np.integer[Any]], length: int, count: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """How many items have each index: that of each row, shape (rows,), and how many items rows stand for (None: 1).
-
-    >>> items_of(np.array([0, 1, 1]), 3, np.array([10, 0, 5]))
-    array([10,  5,  0])
-    """
-    # Sums of whole numbers are exact as floats up to 2⁵³.
-    return np.bincount(index, count, minlength=length).astype(np.int64)
-
-
 def whole(pool: Pool) -> Partition:
     """All items in one group: for a metric of the whole pool.
 
@@ -189,59 +182,12 @@ def by_score(pool: Pool, bins: int = 10, equal: Literal["width", "weight"] = "wi
     ('0.500-0.800', '0.900-1.000')
     """
     of_kind(pool, Pool, "The 'pool' of by_score()")
-    bins = whole_number(bins, "The 'bins' of by_score()")
+    bins = whole_number(bins, "The 'bins' of by_score()", most=_MOST_BINS)
     if equal not in ("width", "weight"):
         raise InputError(f"The 'equal' of by_score() must be 'width' or 'weight'. Got {equal!r} instead.")
     recipe = {"by": "score", "bins": bins, "equal": equal}
     group, edges = score_bins(pool, bins, equal)
-    return Partition(_bin_names(edges), group, recipe, pool.count)
-
-
-def score_bins(pool: Pool, bins: int, equal: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The bin of each item, shape (items,), and the bins' lowest and highest score, shape (bins, 2)."""
-    if pool.confidence is None:
-        raise InputError(
-            f"the pool (from {pool.source}) has predicted classes but no confidence, so it has no score bins. "
-            "Read it with ",
-            Argument("scores"),
-            " or ",
-            Argument("confidence"),
-            ".",
-        )
-    if pool.reserve is not None:
-        bin_, edges = _joined_bins(pool.reserve, bins, equal)
-        return bin_[pool.reserve.of_row], edges
-    score = pool.confidence
-    if equal == "width":
-        edge = np.arange(bins + 1) / bins
-        group = np.clip(np.searchsorted(edge, score, side="right") - 1, 0, bins - 1)
-        return group.astype(np.int32), np.column_stack([edge[:-1], edge[1:]])
-    ordered = np.sort(score)
-    # An item's rank is that of the first item with its score, so equal scores share a bin.
-    rank = np.searchsorted(ordered, score, side="left")
-    used, group = np.unique(rank * bins // max(len(score), 1), return_inverse=True)
-    # A bin is a stretch of the ordered scores.
-    size = np.bincount(group, minlength=len(used))
-    last = np.cumsum(size) - 1
-    return group.astype(np.int32), np.column_stack([ordered[last - size + 1], ordered[last]])
-
-
-def _joined_bins(reserve: Reserve, bins: int, equal: str) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """The bin of each unit, shape (units,), and the bins' ends: fine bins, joined. Which they are, the units decide."""
-    if equal == "width":
-        edge = np.arange(bins + 1) / bins
-        middle = (EDGES[1:] + EDGES[:-1]) / 2
-        joined = np.clip(np.searchsorted(edge, middle, side="right") - 1, 0, bins - 1)
-        return joined[reserve.bin].astype(np.int32), np.column_stack([edge[:-1], edge[1:]])
-    size = items_of(reserve.bin, BINS, reserve.size)
-    filled = np.flatnonzero(size)
-    below = np.cumsum(size) - size
-    used, joined = np.unique(below[filled] * bins // max(int(size.sum()), 1), return_inverse=True)
-    last = np.searchsorted(joined, np.arange(len(used)), side="right") - 1
-    first = np.searchsorted(joined, np.arange(len(used)))
-    place = np.zeros(BINS, dtype=np.int32)
-    place[filled] = joined
-    return place[reserve.bin], np.column_stack([EDGES[filled[first]], EDGES[filled[last] + 1]])
+    return Partition(bin_names(edges), group, recipe, pool.count)
 
 
 def by_column(pool: Pool, column: str, bins: int | Iterable[object] | Bins | None = None) -> Partition:
@@ -267,9 +213,11 @@ def by_column(pool: Pool, column: str, bins: int | Iterable[object] | Bins | Non
         return _in_bins(pool, chosen, chosen.of(held), np.isnan(held))
     encoded = values.combine_chunks().dictionary_encode()
     known = encoded.dictionary.to_pylist()
-    # Engines give values as text, numbers too.
-    numbers = pool.reserve is not None and all(number_of(value) is not None for value in known if value is not None)
-    order = sorted(range(len(known)), key=lambda i: _sort_key(float(str(known[i])) if numbers else known[i]))
+    keys = known
+    if pool.reserve is not None:  # engines give values as text, numbers too
+        read = [number_of(str(value)) for value in known]
+        keys = known if any(number is None or np.isnan(number) for number in read) else read
+    order = sorted(range(len(known)), key=lambda i: _sort_key(keys[i]))
     place = np.empty(len(known) + 1, dtype=np.int32)
     place[order] = np.arange(len(known))
     place[-1] = len(known)
@@ -324,6 +272,8 @@ def by_map(pool: Pool, classes: Mapping[str, str]) -> Partition:
     ('trees', 'people')
     """
     of_kind(pool, Pool, "The 'pool' of by_map()")
+    if not isinstance(classes, Mapping):
+        raise InputError(f"by_map() takes a mapping from class to group. Got {described(classes)} instead.")
     if pool.unanswered:  # a missing answer is in no map
         classes = {NO_ANSWER: NO_ANSWER, **classes}
     missing = [name for name in pool.classes if name not in classes]
@@ -339,7 +289,8 @@ def by_map(pool: Pool, classes: Mapping[str, str]) -> Partition:
             + ". Every class needs one."
         )
     names = tuple(dict.fromkeys(str(classes[name]) for name in pool.classes))
-    place = np.array([names.index(str(classes[name])) for name in pool.classes], dtype=np.int32)
+    position = {name: k for k, name in enumerate(names)}
+    place = np.array([position[str(classes[name])] for name in pool.classes], dtype=np.int32)
     recipe = {"by": "map", "classes": {name: str(classes[name]) for name in pool.classes}}
     return Partition(names, place[pool.predicted], recipe, pool.count)
 
@@ -356,17 +307,15 @@ def cross(*partitions: Partition) -> Partition:
         raise InputError("cross() needs two partitions or more.")
     for part in partitions:
         of_kind(part, Partition, "Each argument of cross()")
-    code = np.zeros(len(partitions[0].group), dtype=np.int64)
+    group = np.zeros(len(partitions[0].group), dtype=np.int64)
     for part in partitions:
-        if len(part.group) != len(code):
+        if len(part.group) != len(group):
             raise InputError("cross() needs partitions of the same pool; these have different numbers of items.")
-        code = code * len(part) + part.group
-    used, group = numbered(code)
-    pieces = np.unravel_index(used, [len(part) for part in partitions])
-    combined = [
-        [part.names[i] for part, i in zip(partitions, combination, strict=True)]
-        for combination in zip(*pieces, strict=True)
-    ]
+        # Numbered after each, so that no number is larger than rows × groups.
+        used, group = numbered(group * len(part) + part.group)
+    row = np.empty(len(used), dtype=np.int64)
+    row[group] = np.arange(len(group))  # any row of each group shows what it is made of
+    combined = [[part.names[part.group[i]] for part in partitions] for i in row.tolist()]
     names = tuple(" × ".join(parts) for parts in combined)
     if len(set(names)) < len(names):  # quote names that contain a × themselves
         names = tuple(" × ".join(map(repr, parts)) for parts in combined)
@@ -403,16 +352,5 @@ def _parts(name: str) -> list[str]:
     return sorted(_typed(name).split(" × "))
 
 
-def _bin_names(edges: NDArray[np.float64]) -> tuple[str, ...]:
-    """Names with three digits, or as many as it takes to distinguish the bins."""
-    for digits in range(3, 18):
-        names = tuple(f"{low:.{digits}f}-{high:.{digits}f}" for low, high in edges)
-        if len(set(names)) == len(names):
-            return names
-    return tuple(f"bin {b + 1}" for b in range(len(edges)))
-
-
-def _sort_key(value: object) -> tuple[int, float, str]:
-    if isinstance(value, (bool, int, float)):
-        return (0, float(value), "")
-    return (1, 0.0, str(value))
+def _sort_key(value: object) -> tuple[int, float | Decimal, str]:
+    return (0, value, "") if isinstance(value, (bool, int, float, Decimal)) else (1, 0.0, str(value))

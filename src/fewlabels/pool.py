@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 NO_ANSWER = "(no answer)"
 """The name of the class that stands for a missing answer. It is never right, and nobody can choose it as a label."""
+_MOST_ZEROS = 30  # that a spreadsheet may have dropped; ids can be whole texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,7 +356,8 @@ class Pool:
     def meant(self, unknown: str) -> str:
         """A clause that helps with an unknown id: the id that was probably meant, or an example of the pool's ids."""
         if unknown.isdecimal():
-            padded = [unknown.zfill(width) for width in range(len(unknown) + 1, self._index.longest + 1)]
+            longest = min(self._index.longest, len(unknown) + _MOST_ZEROS)
+            padded = [unknown.zfill(width) for width in range(len(unknown) + 1, longest + 1)]
             for i in np.flatnonzero(self.has(padded)).tolist():
                 return f"the pool has {padded[i]!r}: did a spreadsheet drop the zeros?"
         if not len(self):

@@ -37,6 +37,16 @@ class RunsLow(Exception):  # noqa: N818  (it is no error: more items are named, 
         self.group = group
 
 
+def items_of(index: NDArray[np.integer[Any]], length: int, count: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """How many items have each index: that of each row, shape (rows,), and how many items rows stand for (None: 1).
+
+    >>> items_of(np.array([0, 1, 1]), 3, np.array([10, 0, 5]))
+    array([10,  5,  0])
+    """
+    # Sums of whole numbers are exact as floats up to 2⁵³.
+    return np.bincount(index, count, minlength=length).astype(np.int64)
+
+
 def bin_of(confidence: NDArray[np.float64]) -> NDArray[np.int64]:
     """The fine bin of each confidence; engines compute it by the same arithmetic.
 
@@ -149,8 +159,8 @@ class Reserve:
     @property
     def steps(self) -> dict[str, tuple[float, float]]:
         """Low and width of the evidence columns that are numbers, by their names: see `engines/columns.py`."""
-        found = self.table.get("columns", {}).get("steps", ())
-        return {str(name): (float(low), float(width)) for name, low, width in found}
+        steps = self.table.get("columns", {}).get("steps", ())
+        return {str(name): (float(low), float(width)) for name, low, width in steps}
 
     @property
     def bins(self) -> dict[str, dict[str, Any]]:

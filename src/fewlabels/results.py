@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Literal, cast
 import numpy as np
 
 from fewlabels.belief import Belief
+from fewlabels.cells import cell_means
 from fewlabels.checks import check_guarantee, of_kind
 from fewlabels.errors import Argument, SpecError
 from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
 from fewlabels.labelling.progress import by_group
 from fewlabels.labelling.promises import check_promise
+from fewlabels.metrics import Accuracy
+from fewlabels.named import groups_from
+from fewlabels.partition import by_score, cross
 from fewlabels.standing import Standing, missing_labels, standing
 from fewlabels.table import Table
 from fewlabels.tasks import Answer, Task
@@ -66,6 +70,26 @@ class Results:
             missing = missing_labels(self._progress(cells.partition))
             table = guaranteed(metric, belief, cells, table, together=together, missing=missing)
         return self.stamped(table, metric)
+
+    def reliability(
+        self,
+        bins: int,
+        equal: Literal["width", "weight"],
+        groups: Partition | str | None,
+        *,
+        level: float,
+        draws: int,
+    ) -> Table:
+        """Accuracy with interval beside mean confidence, for each score bin, or for each group × bin."""
+        pool = self._journal.subject.pool
+        by_bin = by_score(pool, bins, equal)
+        asked = by_bin if groups is None else cross(groups_from(groups, pool), by_bin)
+        table = self.estimates(Accuracy(), asked, None, level=level, draws=draws)
+        assert pool.confidence is not None
+        with np.errstate(invalid="ignore"):
+            confidence = cell_means(pool.confidence, asked.group, len(asked), pool.count)
+        mean = [c if n else None for c, n in zip(confidence.tolist(), asked.sizes.tolist(), strict=True)]
+        return table.with_column("confidence", mean)
 
     def draws(
         self, n: int, metric: Metric | str | None, groups: Partition | str | None, model: str | None

@@ -152,7 +152,7 @@ class Table:
             column[:] = [text.ljust(width) if is_left else text.rjust(width) for text in column]
         lines = ["  ".join(row).rstrip() for row in zip(*shown, strict=True)]
         if len(kept) < len(self):
-            lines.insert(1 + head, f"... {len(self) - most:,} more rows ...")
+            lines.insert(1 + head, f"... {counted(len(self) - most, 'more row')} ...")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -163,7 +163,9 @@ class Table:
         sides = [_LEFT if is_left else _RIGHT for is_left in self._lefts()]
         lines = ["".join(f"<td{s}>{escape(text)}</td>" for s, text in zip(sides, row, strict=True)) for row in rows]
         if len(kept) < len(self):
-            lines.insert(head, f'<td colspan="{len(self.columns)}">... {len(self) - _NOTEBOOK:,} more rows ...</td>')
+            lines.insert(
+                head, f'<td colspan="{len(self.columns)}">... {counted(len(self) - _NOTEBOOK, "more row")} ...</td>'
+            )
         top = "".join(f"<th{s}>{escape(name)}</th>" for s, name in zip(sides, self.columns, strict=True))
         return f"<table><thead><tr>{top}</tr></thead><tbody><tr>{'</tr><tr>'.join(lines)}</tr></tbody></table>"
 

@@ -149,6 +149,12 @@ class Views:
         with self.journal.reading():
             return self.journal.sample().anchors
 
+    def possible_labels(self) -> tuple[NDArray[np.int64], list[NDArray[np.int32]]]:
+        """The labelled items, and their true classes, as often as these were drawn."""
+        with self.journal.reading():
+            items, *each = self.beliefs.possible_labels()
+        return items, each
+
     def replay(self, parts: int, cells: Cells) -> Iterator[tuple[Ledger, Belief]]:
         """The ledger and the belief about cells of the groups, at the beginning and after each of the parts of the log.
 

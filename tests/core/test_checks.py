@@ -42,13 +42,19 @@ def test_what_is_not_a_whole_number_is_refused(value: object) -> None:
         whole_number(value, "The 'n'")
 
 
+def test_a_whole_number_can_be_too_large() -> None:
+    assert whole_number(10, "The 'n'", most=10) == 10
+    with pytest.raises(InputError, match=r"^The 'n' must be at most 10\. Got 11 instead\.$"):
+        whole_number(11, "The 'n'", most=10)
+
+
 @pytest.mark.parametrize("value", [0.5, np.float32(0.5), np.float64(0.5), Fraction(1, 2)])
 def test_numbers_are_of_python_or_of_numpy(value: Any) -> None:
     assert number_in(value, "The 'x'", high=1, hint="such as 0.9") == 0.5
     assert json.dumps(to_json(fl.Stop(probability=value, width=value))).count("0.5") == 2
 
 
-@pytest.mark.parametrize("value", [True, 0, 1, -0.1, 1.5, float("nan"), float("inf"), "0.5", None])
+@pytest.mark.parametrize("value", [True, 0, 1, -0.1, 1.5, 10**400, float("nan"), float("inf"), "0.5", None])
 def test_what_is_not_inside_is_refused(value: Any) -> None:
     with pytest.raises(InputError, match=r"^The 'x' must lie between 0 and 1, such as 0\.9\. Got .* instead\.$"):
         number_in(value, "The 'x'", high=1, hint="such as 0.9")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fewlabels as fl
-from fewlabels.errors import InputError
-from fewlabels.partition import partition_from_recipe, score_bins
+from fewlabels.errors import InputError, SpecError
+from fewlabels.partition import partition_from_recipe
+from fewlabels.score_bins import score_bins
 from tests.support.contracts import GROUPINGS
 from tests.support.pools import Known, known_pools, law, zoo
 
@@ -137,11 +139,23 @@ def test_bins_that_look_alike_get_more_digits() -> None:
         ([10, 9, 100], ["9", "10", "100"]),
         ([2.5, None, -1.0], ["-1.0", "2.5", "(missing)"]),
         ([True, False, True], ["False", "True"]),
+        ([Decimal("2.5"), Decimal("10.0"), None], ["2.5", "10.0", "(missing)"]),
+        ([2**53 + 1, 2**53, 2**53 + 1], [str(2**53), str(2**53 + 1)]),
         (pd.Categorical(["z", "a", "z"], categories=["z", "a", "unused"]), ["a", "z"]),
         (pa.array(["b", None, "a"]).dictionary_encode(), ["a", "b", "(missing)"]),
         (pd.to_datetime(["2024-03-01", "2023-01-02", "2024-03-01"]), ["2023-01-02 00:00:00", "2024-03-01 00:00:00"]),
     ],
-    ids=["text", "integers", "floats", "booleans", "categories", "Arrow dictionary", "dates"],
+    ids=[
+        "text",
+        "integers",
+        "floats",
+        "booleans",
+        "decimals",
+        "beyond floats",
+        "categories",
+        "Arrow dictionary",
+        "dates",
+    ],
 )
 def test_by_column_sorts_the_values_and_names_the_missing(values, names: list[str]) -> None:
     pool = fl.read_pool({"predicted": ["a", "b", "a"], "kind": values})
@@ -173,6 +187,46 @@ def test_a_cross_has_the_combinations_that_occur() -> None:
         fl.cross(sex, fl.whole(zoo().pool))
 
 
+def test_a_cross_of_many_columns_with_many_values_keeps_them_apart() -> None:
+    rng = np.random.default_rng(5)
+    values = {f"c{k}": rng.integers(0, 256, 600) for k in range(9)}  # 256⁹ combinations are more than 64 bits
+    pool = fl.read_pool({"predicted": ["a", "b"] * 300, **values})
+    crossed = fl.cross(*(fl.by_column(pool, name) for name in values))
+    rows = zip(*(column.tolist() for column in values.values()), strict=True)
+    assert _names(crossed) == [" × ".join(map(str, row)) for row in rows]
+    assert list(crossed.names) == [" × ".join(map(str, row)) for row in sorted(zip(*values.values(), strict=True))]
+
+
+def test_two_groups_of_one_name_are_found_quickly_among_many() -> None:
+    start = time.perf_counter()
+    with pytest.raises(InputError, match="two groups have the name 'again'"):
+        fl.Partition((*map(str, range(50_000)), "again", "again"), np.zeros(1, np.int32), {"by": "whole"})
+    assert time.perf_counter() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("score:999999999999", "The 'bins' of by_score.. must be at most 1,000,000. Got 999999999999 instead."),
+        ("weight:1000001", "must be at most 1,000,000"),
+        ("score:" + "9" * 5000, "needs a whole number, as in groups='score:10'"),
+        ("column:age:" + "9" * 5000, "does not say which bins of 'age' to make"),
+    ],
+    ids=["score", "weight", "digits", "column"],
+)
+def test_more_bins_than_can_be_are_refused_before_memory_is_taken(name: str, why: str) -> None:
+    pool = fl.read_pool({"predicted": ["a", "b"], "confidence": [0.8, 0.9], "age": [3, 4]})
+    with pytest.raises((InputError, SpecError), match=why):
+        fl.create(None, "x", pool, name)
+
+
+def test_more_bins_than_values_are_one_for_each_value() -> None:
+    pool = fl.read_pool({"predicted": ["a", "b"] * 2, "age": [3, 4, 4, 9]})
+    most = fl.by_column(pool, "age", 10**15)
+    assert most.names == fl.by_column(pool, "age", 4).names
+    assert most.sizes.tolist() == [1, 2, 1]
+
+
 def test_what_cannot_be_grouped_is_refused() -> None:
     pool, bare = zoo().pool, zoo(scores=False).pool
     for bins in (0, -1, 2.5, True):
@@ -182,6 +236,8 @@ def test_what_cannot_be_grouped_is_refused() -> None:
         fl.by_score(pool, 5, "luck")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"no confidence.*Read it with scores= or confidence="):
         fl.by_score(bare)
+    with pytest.raises(InputError, match=r"by_map\(\) takes a mapping from class to group\. Got \['a'\] instead"):
+        fl.by_map(pool, ["a"])  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"no column 'age'\. It has 'place', 'text'"):
         fl.by_column(pool, "age")
     twice = fl.read_pool({"predicted": ["a", "b"], "kind": ["(missing)", None]})

@@ -67,11 +67,11 @@ def test_reading_a_column_cannot_change_the_table() -> None:
 @pytest.mark.parametrize(("rows", "most", "shown"), [(5, 5, 5), (6, 5, 5), (100, 5, 5), (3, 2, 2), (100, 40, 40)])
 def test_a_long_table_is_cut_in_the_middle_and_says_so(rows: int, most: int, shown: int) -> None:
     lines = fl.Table({"n": list(range(rows))}).text(most).splitlines()[1:]
-    note = [line for line in lines if "more rows" in line]
+    note = [line for line in lines if "more row" in line]
     assert len(lines) - len(note) == shown
     assert lines[0].strip() == "0"
     assert lines[-1].strip() == str(rows - 1)
-    assert note == ([f"... {rows - shown} more rows ..."] if rows > shown else [])
+    assert note == ([f"... {rows - shown} more {'row' if rows == shown + 1 else 'rows'} ..."] if rows > shown else [])
 
 
 def test_an_empty_table_prints_its_header() -> None:

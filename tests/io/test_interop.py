@@ -173,3 +173,13 @@ def test_draws_for_arviz(metric: fl.Metric) -> None:
     assert np.array_equal(values.to_numpy().reshape(flat.shape), flat)
     with pytest.raises(InputError, match="multiple of 4"):
         fl.to_datatree(audit, 10)
+    with pytest.raises(InputError, match=r"The number of draws must be a whole number.*Got '400'"):
+        fl.to_datatree(audit, "400")  # type: ignore[arg-type]
+
+
+def test_draws_of_several_models_for_arviz() -> None:
+    pool = fl.read_pool({"old": ["x", "y"] * 8, "new": ["x", "x"] * 8}, models=["old", "new"])
+    audit = fl.create(None, "audit", pool, task=fl.Best(fl.Accuracy()))
+    values = fl.to_datatree(audit, 400)["posterior"]["Accuracy"]
+    assert values.coords["group"].values.tolist() == ["old", "new"]
+    assert np.array_equal(values.to_numpy().reshape(400, 2), audit.draws(400))

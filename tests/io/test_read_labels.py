@@ -38,6 +38,14 @@ def test_other_column_names_and_whole_numbers(tmp_path):
     assert read_labels(frame, id="item", label="truth") == {"1": "4", "3": "5"}
 
 
+def test_a_mapping_from_a_frame_with_gaps_is_read_as_the_frame():
+    frame = pd.DataFrame({"id": [1.0, 2.0, 3.0], "label": [4, None, 5]})
+    assert read_labels(frame.set_index("id")["label"].to_dict()) == read_labels(frame) == {"1": "4", "3": "5"}
+    words = pd.Series(["cat", None], index=["a", "b"], dtype="string")
+    assert read_labels(words.to_dict()) == {"a": "cat"}
+    assert read_labels({"a": "cat", "b": pd.NA, "c": pd.NaT}) == {"a": "cat"}
+
+
 def test_nothing_is_stripped(tmp_path):
     (tmp_path / "l.csv").write_text("id,label\n a ,cat \n")
     assert read_labels(tmp_path / "l.csv") == {" a ": "cat "}

@@ -228,6 +228,16 @@ def test_columns_are_kept_once_where_files_agree_and_apart_where_they_do_not(tmp
     }
 
 
+def test_a_column_that_is_called_like_that_of_a_model_is_kept_beside_it():
+    old = {"id": ["1", "2"], "predicted": ["x", "y"], "note": ["good", "bad"], "old_note": ["mine", "too"]}
+    new = {"id": ["1", "2"], "predicted": ["y", "y"], "note": ["fine", "bad"]}
+    assert read_pool({"old": old, "new": new}).columns.to_pydict() == {
+        "old_note'": ["good", "bad"],
+        "new_note": ["fine", "bad"],
+        "old_note": ["mine", "too"],
+    }
+
+
 def test_one_id_must_mean_one_item(tmp_path):
     old, new = "id,text,predicted\n1,Hi,x\n2,Bye,y\n", "id,text,predicted\n1,Hi,x\n2,Hello,y\n"
     with pytest.raises(

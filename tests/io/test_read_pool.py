@@ -12,6 +12,7 @@ from pyarrow import feather, parquet
 
 from fewlabels.errors import InputError
 from fewlabels.io import read_labels, read_pool
+from fewlabels.io.cards import with_card
 
 
 def csv(folder, text, name="p.csv", encoding="utf-8"):
@@ -157,6 +158,13 @@ def test_csv_columns_get_the_type_that_all_values_have(tmp_path):
     assert columns["zip"].to_pylist() == ["01", "02"]
 
 
+def test_a_number_that_is_none_is_missing_in_text_as_in_a_column_of_numbers(tmp_path):
+    written = read_pool(csv(tmp_path, "predicted,x\na,0.5\nb,nan\nb,-1\n"))
+    typed = read_pool({"predicted": ["a", "b", "b"], "x": np.array([0.5, np.nan, -1.0])})
+    assert written.column("x").to_pylist() == typed.column("x").to_pylist() == [0.5, None, -1.0]
+    assert written.fingerprint == typed.fingerprint
+
+
 def test_quoted_text_with_delimiters_and_line_breaks(tmp_path):
     pool = read_pool(csv(tmp_path, 'predicted,text\na,"one, two\nthree"\nb,NA\n'), content="text")
     assert pool.column("text").to_pylist() == ["one, two\nthree", "NA"]
@@ -281,3 +289,22 @@ def test_classes_that_differ_only_in_case_are_two_if_they_are_named():
     ):
         read_pool(columns)
     assert read_pool(columns, classes=["a", "A", "b"]).predicted.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("index", [[7, 5, 6], list("xyz")], ids=["numbers", "texts"])
+def test_the_index_of_a_series_does_not_matter(index):
+    answers, sure = (pd.Series(values, index=index) for values in (["a", "b", "a"], [0.9, 0.8, 0.7]))
+    pool = read_pool({"predicted": answers, "confidence": sure})
+    assert (pool.predicted.tolist(), pool.confidence.tolist()) == ([0, 1, 0], [0.9, 0.8, 0.7])
+
+
+def test_a_single_value_is_no_column():
+    with pytest.raises(InputError, match="no arrays with one value per item"):
+        read_pool({"predicted": np.array("a")})
+
+
+def test_columns_shown_together_are_not_called_like_another():
+    pool = read_pool({"predicted": ["a", "b"], "x": ["1", "2"], "y": ["3", "4"], "x+y": ["5", "6"]})
+    with pytest.raises(InputError, match=r"would be called 'x\+y', as another column is\. Rename that one"):
+        with_card(pool, ["x", "y"])
+    assert with_card(pool, ["y", "x"]).column("y+x").to_pylist() == ["y: 3\nx: 1", "y: 4\nx: 2"]

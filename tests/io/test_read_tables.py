@@ -69,6 +69,22 @@ def test_a_connection_a_pattern_and_a_frame_are_the_same_pool(tmp_path: Path) ->
     connection.close()
 
 
+def test_groups_by_many_columns_with_many_values_stay_apart(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    items, names = 900, [f"c{k}" for k in range(9)]  # 256⁹ combinations are more than 64 bits
+    values = {name: [f"v{value}" for value in rng.integers(0, 256, items)] for name in names}
+    table = pa.table({"id": [f"i{n}" for n in range(items)], "predicted": ["no", "yes", "maybe"] * 300, **values})
+    pq.write_table(table, tmp_path / "a.parquet")
+    pool = fl.read_pool(tmp_path / "*.parquet", columns=names)
+    assert pool.reserve is not None
+    assert pool.reserve.strata == items
+    assert fl.by_predicted(pool).sizes.tolist() == [300, 300, 300]
+    named = dict(zip(pool.ids.to_pylist()[pool.units :], pool.predicted[pool.units :].tolist(), strict=True))
+    assert {item: pool.classes[k] for item, k in named.items()} == dict(
+        zip(table["id"].to_pylist(), table["predicted"].to_pylist(), strict=True)
+    )
+
+
 def test_a_column_of_uuids_is_recognised_as_the_ids_and_read_as_text(tmp_path: Path) -> None:
     """DuckDB says that they are text; Arrow, in memory and from PostgreSQL, has a type of its own for them."""
     numbers = [uuid.UUID(int=i << 64) for i in range(1, 41)]

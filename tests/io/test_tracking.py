@@ -70,6 +70,13 @@ def test_the_numbers_are_those_of_the_assessment() -> None:
     assert "ticket_s/question" in found.words
 
 
+def test_groups_whose_names_a_tracker_cannot_tell_apart_are_logged_apart() -> None:
+    audit = fl.create(None, "x", fl.read_pool({"predicted": ["a:b", "a?b"] * 8}))
+    audit.tell({str(item): "a:b" for item in range(16)}, adopt=True)
+    numbers = results(audit).numbers
+    assert numbers["x/accuracy/a_b/mean"] > 0.5 > numbers["x/accuracy/a_b 2/mean"]
+
+
 def test_what_labels_do_not_show_is_not_logged() -> None:
     found = results(audit_of_tickets(0))
     assert found.numbers == {"ticket_s/labels": 0, "ticket_s/items": COUNT}

@@ -290,3 +290,14 @@ def test_what_is_after_the_last_event_is_what_happens_next() -> None:
     first.tell(dict.fromkeys(first.ask(2).ids, "a"))
     assert len(first.log(after=seq)) == first.seq > 0
     assert first.events == events + first.seq
+
+
+def test_a_snapshot_is_made_once_until_anything_happens_to_the_pool(store: fl.Store) -> None:
+    pool, truth = made(np.random.default_rng(9))
+    worst, overall = (fl.create(store, name, pool, prior=fl.Uniform()) for name in ("worst", "overall"))
+    label(worst, truth, 4)
+    label(overall, truth, 4)
+    still = overall.snapshot()
+    assert overall.snapshot() is still
+    label(worst, truth, 4)
+    assert overall.snapshot() is not still

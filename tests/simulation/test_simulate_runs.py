@@ -6,15 +6,17 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fewlabels as fl
+from fewlabels.simulation.contest import simulate_models
 from fewlabels.simulation.layout import layout
 from fewlabels.simulation.methods import method
 from fewlabels.simulation.on_ray import RayExecutor
 from fewlabels.simulation.parallel import chunks, gather
 from fewlabels.simulation.study import run_chunk, simulate
-from fewlabels.simulation.truth import truth
+from fewlabels.simulation.truth import item_classes, truth
 from tests.support.studies import GROUPS, LABELS, POOL, TASKS, Z, truth_of
 
 
@@ -110,6 +112,28 @@ def test_what_cannot_be_simulated_is_said(change: dict, said: str) -> None:
     how = {"task": fl.Estimate(fl.Accuracy()), "methods": "uniform+items", "budgets": [5], "runs": 2} | change
     with pytest.raises(fl.FewlabelsError, match=said):
         simulate(POOL, LABELS, **how)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"budgets": []}, "no budget was named"),
+        ({"budgets": ["many"]}, "numbers of labels"),
+        ({"budgets": [0]}, "numbers of labels"),
+        ({"items": 0}, "'items' of simulate_models.. must be a whole number of at least 1"),
+    ],
+)
+def test_what_cannot_be_simulated_with_several_models_is_said(change: dict, said: str) -> None:
+    pool = fl.read_pool({"a": ["x", "y"] * 8, "b": ["x", "x"] * 8}, models=["a", "b"])
+    how = {"task": fl.Best(fl.Accuracy()), "methods": "random", "budgets": [4, 10**30], "runs": 2} | change
+    with pytest.raises(fl.FewlabelsError, match=said):
+        simulate_models(pool, ["x", "y"] * 8, **how)
+
+
+@pytest.mark.parametrize("empty", [None, "", float("nan"), pd.NA])
+def test_a_label_that_is_missing_is_said(empty: object) -> None:
+    with pytest.raises(fl.LabelError, match=r"1 labels too few for 3 items: such as '1'"):
+        item_classes(fl.read_pool({"predicted": ["a", "b", "a"]}), ["a", empty, "b"])
 
 
 def test_a_pool_without_confidence_cannot_be_informed() -> None:

@@ -10,11 +10,14 @@ import numpy as np
 import pyarrow as pa
 
 from fewlabels.pool import Pool
+from fewlabels.store import Store
+from tests.support.annotators import new_audit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
-    from fewlabels.store import Event, Store
+    from fewlabels.store import Event
 
 SPEC = {"task": {"kind": "estimate", "levels": [0.5, 0.95]}, "seed": 7, "Grüße": "犬 \u0000"}
 
@@ -28,6 +31,17 @@ def pool_of(n: int = 3) -> Pool:
         confidence=rng.random(n),
         columns=pa.table({"text": [f"text {i}" for i in range(n)]}),
     )
+
+
+def filled(address: str | Path) -> Store:
+    """Two assessments of two pools, one of them with labels of two people, and somebody with a token."""
+    store = Store(address)
+    audit = new_audit(2, store)
+    for who in ("ann", "bob"):
+        ids = audit.ask(5, annotator=who).ids
+        audit.tell(dict.fromkeys(ids[:4], "ant"), annotator=who, note="犬", key=who)
+    store.create("other", SPEC, pool_of(2000))
+    return store
 
 
 def append(store: Store, *events: Event, name: str = "pets") -> list[Event]:

@@ -50,23 +50,23 @@ def fairness(
 
     audit = open_assessment(address, name)
     by = groups_from(groups, audit.pool_of(model)) if groups else None
-    found = audit.fairness(by, positive=positive, reference=reference, level=level, model=model)
+    compared = audit.fairness(by, positive=positive, reference=reference, level=level, model=model)
     if as_json:
-        emit_json(found.to_json())
+        emit_json(compared.to_json())
         return
-    for line in found.words or ["No two groups have five labels yet, so nothing can be said about gaps."]:
+    for line in compared.words or ["No two groups have five labels yet, so nothing can be said about gaps."]:
         say(line)
-    if found.groups.settings["positive"] is None:
+    if compared.groups.settings["positive"] is None:
         say("Name the class that counts as positive with --positive CLASS to see error rates and the selection rate.")
     else:
-        say(f"Positive is {found.groups.settings['positive']!r} (--positive CLASS changes it).")
-    if any(found.groups["note"]) and audit.spec.stop.width is None:
+        say(f"Positive is {compared.groups.settings['positive']!r} (--positive CLASS changes it).")
+    if any(compared.groups["note"]) and audit.spec.stop.width is None:
         say(
             "Groups with fewer than five labels get some if a stopping rule is about every group: begin another "
             "question about the same file with --stop-width 0.2. It counts the labels you already have."
         )
     if advice := in_bins(by or audit.groups_of(model), audit.pool_of(model)):
         say(advice)
-    for measure, table in readable_fairness(found.groups).items():
+    for measure, table in readable_fairness(compared.groups).items():
         click.echo(harmless(f"\n{measure[0].upper()}{measure[1:]}"))
         emit(table, as_json=False)

@@ -137,10 +137,11 @@ def _planned(files: Sequence[str], options: dict[str, Any]) -> tuple[Plan, Task]
 
 
 def _budgets(text: str) -> list[int]:
+    from fewlabels.checks import is_count
     from fewlabels.errors import InputError
 
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if not parts or not all(part.isdecimal() for part in parts):
+    if not parts or not all(map(is_count, parts)):
         raise InputError(
             f"--budgets {text!r} is not a list of label counts. Write numbers with commas, such as 100,300."
         )

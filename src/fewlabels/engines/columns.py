@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
@@ -77,6 +77,21 @@ class Columns:
         """The names of all columns that are read, each once."""
         named = (self.id, self.predicted, self.confidence, *self.keep, *self.carried)
         return iter(dict.fromkeys(name for name in named if name is not None))
+
+    def to_json(self) -> dict[str, Any]:
+        """What finds the columns of a pool again, as plain JSON values; columns that come along are not kept.
+
+        >>> Columns("img", "class", keep=("region",)).to_json()
+        {'id': 'img', 'predicted': 'class', 'confidence': None, 'keep': ('region',)}
+        """
+        written: dict[str, Any] = {name: getattr(self, name) for name in ("id", "predicted", "confidence", "keep")}
+        return written | {name: value for name in ("steps", "bins", "spelt") if (value := getattr(self, name))}
+
+    @classmethod
+    def from_json(cls, written: Mapping[str, Any]) -> Self:
+        """The columns that `to_json` wrote."""
+        steps = tuple((str(name), float(low), float(width)) for name, low, width in written.get("steps", ()))
+        return cls(**dict(written) | {"keep": tuple(written["keep"]), "steps": steps})
 
     @property
     def stepped(self) -> dict[str, tuple[float, float]]:

@@ -180,8 +180,8 @@ def stamp_of(address: str, names: Sequence[str] = ()) -> str | None:
     path = Path(address)
     try:
         # A pattern may be absolute, which that of a Path may not.
-        found = path.rglob("*") if path.is_dir() else map(Path, glob.iglob(address, recursive=True))  # noqa: PTH207
-        stats = {str(one): one.stat() for one in (map(Path, names) if names else found) if one.is_file()}
+        paths = path.rglob("*") if path.is_dir() else map(Path, glob.iglob(address, recursive=True))  # noqa: PTH207
+        stats = {str(file): file.stat() for file in (map(Path, names) if names else paths) if file.is_file()}
     except OSError:  # one of them was removed just now, or may not be looked at
         return None
     if not stats:

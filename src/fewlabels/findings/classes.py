@@ -41,8 +41,8 @@ class ClassReport:
     that say so; `true` is how many items of the pool are truly of it. Each ratio has its mean, low and high.
 
     >>> import fewlabels as fl
-    >>> found = fl.create(None, "mail", fl.read_pool({"predicted": ["spam", "ham"] * 50})).classes()
-    >>> found.classes["class"], len(found.averages)
+    >>> report = fl.create(None, "mail", fl.read_pool({"predicted": ["spam", "ham"] * 50})).classes()
+    >>> report.classes["class"], len(report.averages)
     (['ham', 'spam'], 3)
     """
 
@@ -133,7 +133,7 @@ def _rows(
     beside = zip(counts["labelled"], counts["n"], counts["true_labelled"], strict=True)
     # How many items are truly of a class is not known before all items are labelled.
     exact = target == "pool" and counts["labelled"] == counts["n"]
-    few = [is_thin(labelled, n, target) or (found < FEW and not exact) for labelled, n, found in beside]
+    few = [is_thin(labelled, n, target) or (of_class < FEW and not exact) for labelled, n, of_class in beside]
     return columns | {"note": [NOTES["few"] if is_few else "" for is_few in few]}
 
 

@@ -14,7 +14,7 @@ from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
 from fewlabels.named import class_named, groups_from
 from fewlabels.opposites import positive_of
-from fewlabels.partition import items_of
+from fewlabels.reserve import items_of
 from fewlabels.table import Table
 from fewlabels.tasks.backing import FEW
 from fewlabels.tasks.grounds import SAFE
@@ -46,8 +46,8 @@ class Fairness:
 
     >>> import fewlabels as fl
     >>> data = {"predicted": ["yes", "no"] * 50, "sex": ["f"] * 50 + ["m"] * 50}
-    >>> found = fl.create(None, "loans", fl.read_pool(data)).fairness("column:sex", positive="yes")
-    >>> sorted(set(found.groups["group"]))
+    >>> table = fl.create(None, "loans", fl.read_pool(data)).fairness("column:sex", positive="yes")
+    >>> sorted(set(table.groups["group"]))
     ['f', 'm']
     """
 
@@ -308,10 +308,10 @@ def _gap_sentence(gap: Mapping[str, Any]) -> str:
     by, chance = f"by {apart.removeprefix('+')}", f"with a probability of {probability(sure)}"
     without = f" {counted(left, 'group')} with fewer than five labels that count {_are(left)} left out." if left else ""
     if not apart.startswith("+"):  # not even the mean is above 0, as it is written
-        found = f"The labels show no gap in {gap['measure']}"
+        begin = f"The labels show no gap in {gap['measure']}"
         if gap["compared"] == 2:
-            return f"{found} between {lower} and {higher}: the difference is {apart}.{without}"
-        return f"{found}: the most probable one, between {lower} and {higher}, is {apart}.{without}"
+            return f"{begin} between {lower} and {higher}: the difference is {apart}.{without}"
+        return f"{begin}: the most probable one, between {lower} and {higher}, is {apart}.{without}"
     if sure < SAFE:
         return (
             f"It is too early to name a gap in {gap['measure']}: it is lower for {lower} than for {higher} "

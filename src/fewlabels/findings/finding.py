@@ -12,7 +12,7 @@ from fewlabels.findings.confusions import confused, is_too_large
 from fewlabels.findings.doubts import doubts
 from fewlabels.findings.labels import Tally, tally
 from fewlabels.findings.reading import Reading
-from fewlabels.findings.tables import answer_table, estimates_table, noted
+from fewlabels.findings.tables import answer_table, estimates_table, noted, readable
 from fewlabels.metrics import Prevalence
 from fewlabels.priors import Learned
 from fewlabels.tasks.grounds import Confused, Grounds, GroupRow, Overall, of_these
@@ -100,6 +100,11 @@ class Finding:
     def answer_table(self) -> Table:
         """The table of the answer, with the evidence behind each group's number."""
         return answer_table(self.answer.table, self.groups)
+
+    @property
+    def plain_answer(self) -> tuple[str, Table]:
+        """The headline and the table of the answer, as pages show them."""
+        return self.headline, readable(self.answer_table, self.task)
 
     @property
     def style(self) -> Style:

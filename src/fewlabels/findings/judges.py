@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from fewlabels.estimates import affordable, summed_up, value_draws
+from fewlabels.errors import Argument, SpecError
+from fewlabels.estimates import affordable, check_level, summed_up, value_draws
 from fewlabels.evidence import verdicts
 from fewlabels.metrics import Accuracy, Prevalence
 from fewlabels.named import groups_from
 from fewlabels.opposites import passing
-from fewlabels.partition import Partition, items_of, whole
+from fewlabels.partition import Partition, whole
 from fewlabels.pool import NO_ANSWER, Pool
 from fewlabels.priors import Learned
+from fewlabels.reserve import items_of
 from fewlabels.special import expit, logit
 from fewlabels.table import Table
 from fewlabels.undefined import divided
@@ -92,6 +94,19 @@ def _verdict(pool: Pool, name: str, metric: Metric) -> NDArray[np.int64] | None:
         return None
     answers = np.array([-1 if value is None else words.index(str(value)) for value in column.to_pylist()])
     return _passed(answers, words.index(good))
+
+
+def read_judges(audit: Assessment, level: float, groups: Partition | str | None = None) -> Table:
+    """Compare each judge with people, as `judge_table` does; a SpecError if there is no judge."""
+    check_level(level)
+    if not judges_of(audit):
+        raise SpecError(
+            f"{audit.name!r} has no judge. A judge is a column of two verdicts, such as pass and fail: name it when "
+            "the pool is read, with ",
+            Argument("evidence"),
+            ".",
+        )
+    return judge_table(audit, level, groups)
 
 
 def judge_table(audit: Assessment, level: float, groups: Partition | str | None = None, draws: int = _DRAWS) -> Table:

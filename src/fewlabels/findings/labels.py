@@ -154,10 +154,10 @@ def shown_by_labels(
     """
     pool = audit.pool_of(model)
     cells = metric.cells(pool, groups)
-    found = metric.labels_of(metric.outcomes(pool, cells, *audit.majority_items()).counts, cells)
-    if found is None:
+    hits_and_labels = metric.labels_of(metric.outcomes(pool, cells, *audit.majority_items()).counts, cells)
+    if hits_and_labels is None:
         return None
-    each = zip(*(np.rint(part).astype(int).tolist() for part in found), strict=True)
+    each = zip(*(np.rint(part).astype(int).tolist() for part in hits_and_labels), strict=True)
     return {name: Shown(*counts) for name, counts in zip(groups.names, each, strict=True)}
 
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from fewlabels.cells import cell_means
 from fewlabels.metrics import CalibrationError
-from fewlabels.partition import Partition, by_score, items_of, whole
+from fewlabels.partition import Partition, by_score, whole
 from fewlabels.priors import Counts, Informed
+from fewlabels.reserve import items_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fewlabels.pool import Pool
     from fewlabels.tasks import Task
 
-_RULE = re.compile(r"\s*(?P<metric>.+?)\s*(?P<side>>=|<=|≥|≤)\s*(?P<line>[-+0-9.eE]+)\s*(?P<percent>%?)\s*")
+_RULE = re.compile(r"(?P<metric>\S.*?)\s*(?P<side>>=|<=|≥|≤)\s*(?P<line>[-+0-9.eE]+)\s*(?P<percent>%?)")
 _EXAMPLES = 'such as "accuracy >= 0.9", "recall:complaint >= 80%" or "cost:prices.csv <= 2.5"'
 _KEYS = ("every", "overall", "name", "groups", "only", "sure", "guarantee")
 
@@ -81,7 +81,7 @@ def split(text: str) -> tuple[str, Literal["at_least", "at_most"], float]:
     >>> split("recall:complaint >= 80%"), split("cost:prices.csv <= 2.5")
     (('recall:complaint', 'at_least', 0.8), ('cost:prices.csv', 'at_most', 2.5))
     """
-    matched = _RULE.fullmatch(text) if isinstance(text, str) else None
+    matched = _RULE.fullmatch(text.strip()) if isinstance(text, str) else None
     value = number_of(matched["line"]) if matched else None
     if matched is None or value is None:
         raise SpecError(f"{text!r} is not a rule. Write a metric, >= or <=, and a number, {_EXAMPLES}.")

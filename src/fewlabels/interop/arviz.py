@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fewlabels.checks import whole_number
 from fewlabels.errors import InputError, needs
 from fewlabels.named import metric_from
 
@@ -18,6 +19,8 @@ _CHAINS = 4  # the draws are independent; ArviZ's diagnostics want several chain
 
 def to_datatree(audit: Assessment, draws: int = 4000, *, metric: Metric | str | None = None) -> xr.DataTree:
     """The posterior of a metric in each group: dimensions (chain, draw, group), and `true` for a confusion matrix.
+
+    For a question about several models a group is a model, or a model in a group.
 
     The draws are independent, laid out as four chains, so that ArviZ's summaries, plots and diagnostics work.
 
@@ -41,13 +44,15 @@ def to_datatree(audit: Assessment, draws: int = 4000, *, metric: Metric | str | 
         import xarray as xr
     except ModuleNotFoundError as error:
         raise InputError(needs("to_datatree()", "the package xarray", "arviz")) from error
-    if draws < _CHAINS or draws % _CHAINS:
+    draws = whole_number(draws, "The number of draws")
+    if draws % _CHAINS:
         raise InputError(f"The number of draws must be a multiple of {_CHAINS}, such as 4000. Got {draws!r} instead.")
     metric = audit.spec.task.metric if metric is None else metric_from(metric, audit.pool)
     values = audit.draws(draws, metric=metric)
     values = values[: len(values) // _CHAINS * _CHAINS]  # fewer come back where a draw is very large
     dims = ["chain", "draw", "group"]
-    coordinates: dict[str, Any] = {"group": list(audit.groups.names)}
+    groups = audit.rows if audit.spec.task.of_models else audit.groups
+    coordinates: dict[str, Any] = {"group": list(groups.names)}
     if metric.vector:
         dims.append("true")
         coordinates["true"] = list(audit.pool.classes)

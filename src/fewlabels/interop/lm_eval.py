@@ -6,6 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from fewlabels.checks import is_count
 from fewlabels.errors import InputError
 from fewlabels.interop.samples import Evaluation, Sample, worded
 from fewlabels.interop.shapes import a_name, a_text, an_object
@@ -42,7 +43,7 @@ def _sample(row: dict[str, Any], where: str, choices: tuple[str, ...] | None, ke
     names = metrics if isinstance(metrics, list) else []
     scores = None if choices is None else _probabilities(row, where, choices)
     target = a_text(row.get("target"))
-    if choices is not None and target is not None and target.isdecimal() and int(target) < len(choices):
+    if choices is not None and target is not None and is_count(target) and int(target) < len(choices):
         target = choices[int(target)]
     filtered = row.get("filtered_resps")
     answer = filtered[0] if isinstance(filtered, list) and filtered else None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fewlabels.errors import Argument, InputError, needs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from fewlabels.assessment import Assessment
     from fewlabels.table import Table
@@ -62,6 +62,7 @@ def results(audit: Assessment, *, level: float = 0.95) -> Results:
     from fewlabels.findings.finding import find
     from fewlabels.report.content import read
 
+    audit = audit.snapshot()  # numbers and report are about the same labels
     finding, spec = find(audit, level), audit.spec
     metric = spec.task.metric
     measure, vector = type(metric).__name__.casefold(), metric.vector
@@ -72,9 +73,9 @@ def results(audit: Assessment, *, level: float = 0.95) -> Results:
         numbers |= {f"overall/{end}": getattr(finding.overall, end) for end in ("mean", "low", "high")}
     shown = [row for row in finding.estimates.rows() if row["labelled"] and row["mean"] is not None]
     if len(shown) <= _MOST and not vector:
-        for row in shown:
+        for row, group in zip(shown, _apart([row["group"] for row in shown]), strict=True):
             ends = {"mean": row["mean"], "low": row["low"], "high": row["high"], "labels": row["labelled"]}
-            numbers |= {f"{measure}/{row['group']}/{end}": value for end, value in ends.items()}
+            numbers |= {f"{measure}/{group}/{end}": value for end, value in ends.items()}
     settings = {
         "task": repr(spec.task),
         "prior": repr(spec.prior),
@@ -92,6 +93,16 @@ def results(audit: Assessment, *, level: float = 0.95) -> Results:
         estimates=finding.estimates,
         report=read(audit, level=level).html(),
     )
+
+
+def _apart(names: Sequence[str]) -> list[str]:
+    """Names as trackers take them; those that would be the same get a number.
+
+    >>> _apart(["a:b", "cat", "a?b"])
+    ['a_b', 'cat', 'a_b 2']
+    """
+    plain = [_UNTAKEN.sub("_", name) for name in names]
+    return [name if name not in plain[:k] else f"{name} {plain[:k].count(name) + 1}" for k, name in enumerate(plain)]
 
 
 def log_results(audit: Assessment, to: str, *, level: float = 0.95) -> str:

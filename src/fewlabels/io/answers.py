@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyarrow import compute as pc
 
 from fewlabels import pool as pools
+from fewlabels.checks import is_count, number_of
 from fewlabels.errors import Argument, InputError, Piece, Place
 from fewlabels.io.columns import as_text
 from fewlabels.io.finder import MOST_SCORE_COLUMNS
@@ -192,10 +193,10 @@ def one_form(answers: Sequence[str], known: Sequence[str] | None = None) -> dict
     for name in answers if known is None else known:
         forms.setdefault(normalize("NFC", name), set()).add(name)
     if known is None:
-        return {name: form for form, found in forms.items() if len(found) > 1 for name in found if name != form}
+        return {name: form for form, names in forms.items() if len(names) > 1 for name in names if name != form}
     listed_so = set(known)
     meant = {name: forms.get(normalize("NFC", name), set()) for name in answers if name not in listed_so}
-    return {name: next(iter(found)) for name, found in meant.items() if len(found) == 1}
+    return {name: next(iter(names)) for name, names in meant.items() if len(names) == 1}
 
 
 def in_order(classes: Iterable[str]) -> tuple[str, ...]:
@@ -205,7 +206,9 @@ def in_order(classes: Iterable[str]) -> tuple[str, ...]:
     (('9', '10'), ('10', 'a', 'b'))
     """
     names = list(classes)
-    return tuple(sorted(names, key=int if all(map(is_whole, names)) else str))
+    if all(map(is_whole, names)):
+        return tuple(sorted(names, key=lambda name: (int(name), name)))
+    return tuple(sorted(names))
 
 
 def _gaps(text: pa.Array[Any]) -> list[int]:
@@ -286,18 +289,11 @@ def _are_positions(classes: tuple[str, ...]) -> bool:
 
 def is_whole(text: str) -> bool:
     """Whether a text is a whole number, such as "7" or "-1"."""
-    return text.removeprefix("-").isdecimal()
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    return is_count(text.removeprefix("-"))
 
 
 def _is_same_number(one: str, other: str) -> bool:
-    return _number(one) is not None and _number(one) == _number(other)
+    return number_of(one) is not None and number_of(one) == number_of(other)
 
 
 def _unknown_class(at: Place, strange: Sequence[str], classes: tuple[str, ...], manner: Manner) -> InputError:
@@ -311,7 +307,7 @@ def _unknown_class(at: Place, strange: Sequence[str], classes: tuple[str, ...], 
             at=at,
         )
     near = [name for name in classes if _is_same_number(name, value)] or (
-        [] if _number(value) is not None else difflib.get_close_matches(value, classes, 1)
+        [] if number_of(value) is not None else difflib.get_close_matches(value, classes, 1)
     )
     hint = f"Did you mean {near[0]!r}? " if near else ""
     names = named(value, classes)

@@ -42,8 +42,11 @@ def from_arrays(name: str, arrays: Mapping[str, Any], *, strict: bool, classes: 
 
 
 def _first(values: Any) -> Any:
-    """The first row of an array; None if there is none."""
-    return values[0] if values is not None and hasattr(values, "__getitem__") and len(values) else None
+    """The first row of an array, by its place: the index of a Series need not have a 0. None if there is no row."""
+    try:
+        return next(iter(values), None)
+    except TypeError:  # a single value
+        return None
 
 
 def _names(values: Any) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from fewlabels.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -20,9 +22,11 @@ _BETWEEN = "+"
 def with_card(pool: Pool, names: Sequence[str]) -> Pool:
     """A pool whose content shows several of its columns."""
     columns = [pool.column(name).to_pylist() for name in names]
-    cards = [text_of(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
     assert pool.columns is not None
     title = _BETWEEN.join(names)
+    if title in pool.columns.column_names:
+        raise InputError(f"together these columns would be called {title!r}, as another column is. Rename that one.")
+    cards = [text_of(dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True)]
     return replace(pool, columns=pool.columns.append_column(title, pa.array(cards)), content=title)
 
 

@@ -265,6 +265,7 @@ def _guessed(source: Source, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[An
         return column
     whole = pc.all(pc.match_substring_regex(some, WHOLE)).as_py()
     try:
-        return column.cast(pa.int64()) if whole else _with_points(source.comma, column).cast(pa.float64())
+        made = column.cast(pa.int64()) if whole else _with_points(source.comma, column).cast(pa.float64())
     except pa.ArrowInvalid:
         return column
+    return made if whole else _without(made, pc.is_nan(made))

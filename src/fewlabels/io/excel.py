@@ -152,8 +152,8 @@ def _rows(sheet: Any, name: str, within: Limits, room: Counter) -> list[tuple[in
 
 def _column(values: list[Any], name: str) -> pa.Array[Any]:
     """The values with the type that all of them share: numbers, times or true and false; else as text."""
-    there = [value for value in values if value is not None]
-    kinds = {type(value) for value in there}
+    filled = [value for value in values if value is not None]
+    kinds = {type(value) for value in filled}
     if kinds == {str} and (numbers := _written_out(values, name)) is not None:
         return numbers
     if kinds <= {int} or kinds <= {bool} or kinds <= {int, float} or kinds <= {datetime}:

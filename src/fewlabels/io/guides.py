@@ -84,13 +84,13 @@ def as_lines(descriptions: Mapping[str, str], classes: Iterable[str]) -> str:
 def described(pairs: Iterable[tuple[str, str]], classes: Sequence[str], where: str) -> dict[str, str]:
     """The descriptions by class, as the pool writes its names; an InputError if one is of no class, or of one twice."""
     exact, meant = set(classes), as_classes(classes)
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name, text in pairs:
         known = name if name in exact else meant.get(as_typed(name))
         if known is None:
             near = difflib.get_close_matches(name, classes, 1)
             hint = f"Did you mean {near[0]!r}?" if near else "Use the names of the classes as the pool has them."
             raise InputError(f"{where} describes {quoted(name)}, which is not a class of the pool. {hint}")
-        if found.setdefault(known, text) != text:
+        if texts.setdefault(known, text) != text:
             raise InputError(f"{where} describes {quoted(known)} twice. Keep one of the two.")
-    return {name: text for name, text in found.items() if text.strip()}
+    return {name: text for name, text in texts.items() if text.strip()}

@@ -194,8 +194,15 @@ def _columns(
         elif name == content:
             raise _other_content(name, wide, pools, rows)
         else:
-            joined |= {f"{model}_{name}": column for model, column in wide.items()}
+            joined |= {_free(f"{model}_{name}", {*having, *joined}): column for model, column in wide.items()}
     return pa.table(joined) if joined else None
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """A name for a column that no other has."""
+    while name in taken:
+        name = f"{name}'"
+    return name
 
 
 def _widened(column: pa.ChunkedArray[Any], rows: NDArray[np.int64], items: int) -> pa.ChunkedArray[Any]:

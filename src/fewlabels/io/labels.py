@@ -247,8 +247,8 @@ def _in_the_pools_form(rows: Sequence[LabelRow], pool: Pool) -> Sequence[LabelRo
     other: dict[str, str] = {}
     for form in FORMS:
         written = [normalize(form, item) for item in strangers]
-        found = pool.has(written).tolist() if written else []
-        other |= {item: one for item, one, known in zip(strangers, written, found, strict=True) if known}
+        is_known = pool.has(written).tolist() if written else []
+        other |= {item: one for item, one, known in zip(strangers, written, is_known, strict=True) if known}
     return [replace(row, item=other.get(row.item, row.item)) for row in rows] if other else rows
 
 
@@ -342,7 +342,7 @@ def _from_series(series: Any, id: str, label: str) -> Any:  # noqa: A002
 def _from_mapping(source: Mapping[object, object]) -> dict[str, str]:
     labels: dict[str, str] = {}
     for item, name in source.items():
-        if name is None or name == "" or name != name:  # noqa: PLR0124  (NaN: not labelled yet)
+        if is_missing(name):
             continue
         if hasattr(name, "__len__") and not isinstance(name, str):
             raise InputError(
@@ -354,5 +354,17 @@ def _from_mapping(source: Mapping[object, object]) -> dict[str, str]:
                 ".",
                 items=[str(item)],
             )
-        labels[str(item)] = str(name)
+        labels[_written(item)] = _written(name)
     return labels
+
+
+def is_missing(name: object) -> bool:
+    """Whether there is no label yet: None, an empty text, NaN, or the NA of pandas, which equals nothing."""
+    if name is None or hasattr(name, "__len__"):
+        return name is None or (isinstance(name, str) and not name)
+    return type(name).__name__ == "NAType" or bool(name != name)  # noqa: PLR0124
+
+
+def _written(value: object) -> str:
+    """An id or a class as text, as in a column: 7.0 is "7", since a gap makes floats of whole numbers."""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)

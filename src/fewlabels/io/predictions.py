@@ -196,11 +196,11 @@ def _drawn(
         if not is_table(source, table) and not isinstance(source, (str, Path)):
             raise InputError(Argument("sample"), " is about tables that stay where they are. Leave it out.")
         return sampled(source, table, sample, id=asked["id"], seed=seed, dialect=dialect)[0]
-    found: dict[str, object] = {}
+    drawn: dict[str, object] = {}
     upto = None
     for name, one in sources.items():
-        found[name], upto = sampled(one, table, sample, id=asked["id"], seed=seed, upto=upto, dialect=dialect)
-    return found
+        drawn[name], upto = sampled(one, table, sample, id=asked["id"], seed=seed, upto=upto, dialect=dialect)
+    return drawn
 
 
 def check_one_model(evidence: Sequence[str], positive: str | None = None) -> None:
@@ -256,19 +256,19 @@ def _read_with_evidence(source: Source, asked: dict[str, Any], manner: Manner, e
 def read_models(sources: Mapping[str, tuple[Source | Pool, dict[str, Any], Manner]]) -> Pool:
     """Read a source for each model, with the arguments of `find_roles`, and join them by id."""
     pools, numbered = {}, []
-    found: dict[str, Roles] = {}
+    roles_of: dict[str, Roles] = {}
     for name, (source, asked, manner) in sources.items():
         if isinstance(source, Pool):
             pools[name] = source
             continue
-        roles = found[name] = find_roles(source, **asked)
+        roles = roles_of[name] = find_roles(source, **asked)
         pools[name] = read_one(source, roles, asked["content"], manner, gaps=True)
         if roles.id is None:
             numbered.append(name)
-    for name in found:
-        check_spelling(sources[name][2], found.values())
+    for name in roles_of:
+        check_spelling(sources[name][2], roles_of.values())
     _check_numbered(pools, numbered)
-    named = bool(found) and all(roles.classes is not None for roles in found.values())
+    named = bool(roles_of) and all(roles.classes is not None for roles in roles_of.values())
     return join(pools, named=named, any_spelling=any(manner.any_spelling for _, _, manner in sources.values()))
 
 

@@ -32,6 +32,7 @@ _MOST, _LEAST = 2_000, 5  # items of one stratum that are named at first
 _UNITS = 1_000_000  # more units than this would make every command slow
 _SCALE = 2.0**32  # confidences are added up as whole numbers
 _KEEP = "keep."
+_LARGEST = 2**53  # number of a combination of values: it is multiplied by the number of bins
 _COMPARED = 100  # how many of the engine's keys are computed here too
 STILL = (
     "The labels so far are about the table as it was, and what they show can still be read. To ask for more items, "
@@ -171,9 +172,7 @@ def _of_summary(
 def columns_of(pool: Pool) -> Columns:
     """The columns of the table that a pool was read from."""
     assert pool.reserve is not None
-    written = dict(pool.reserve.table["columns"])
-    steps = tuple((str(name), float(low), float(width)) for name, low, width in written.get("steps", ()))
-    return Columns(**written | {"keep": tuple(written["keep"]), "steps": steps})
+    return Columns.from_json(pool.reserve.table["columns"])
 
 
 def moved_to(pool: Pool, table: RemoteTable) -> Callable[[Pool], Pool]:
@@ -197,7 +196,7 @@ def _found_again(table: RemoteTable, columns: Columns) -> dict[str, Any]:
     """How to open a table again, which of its columns hold what, and the stamp of its files, if it has any."""
     described = _described(table)
     stamp = _stamp(described)
-    return {"table": described, "columns": _written(columns)} | ({"stamp": stamp} if stamp else {})
+    return {"table": described, "columns": columns.to_json()} | ({"stamp": stamp} if stamp else {})
 
 
 def stamp_now(pool: Pool) -> str | None:
@@ -217,11 +216,6 @@ def _described(table: RemoteTable) -> str:
     if "://" not in about.get("address", "://"):
         about["address"] = str(Path(about["address"]).absolute())
     return json.dumps(about)
-
-
-def _written(columns: Columns) -> dict[str, Any]:
-    written: dict[str, Any] = {name: getattr(columns, name) for name in ("id", "predicted", "confidence", "keep")}
-    return written | {name: value for name in ("steps", "bins", "spelt") if (value := getattr(columns, name))}
 
 
 def check_same(pool: Pool, table: RemoteTable, summary: pa.Table) -> None:
@@ -370,10 +364,10 @@ def _units_of(pool: Pool, items: pa.Table) -> NDArray[np.int64]:
     of_item = np.where(code[pool.units :] < 0, -1, code[pool.units :] * BINS + bins)
     order = np.argsort(of_unit)
     place = np.minimum(np.searchsorted(of_unit[order], of_item), pool.units - 1)
-    found = order[place]
-    if (wrong := np.flatnonzero(of_unit[found] != of_item)).size:
+    unit = order[place]
+    if (wrong := np.flatnonzero(of_unit[unit] != of_item)).size:
         raise _has_changed(pool, str(items["id"][int(wrong[0])].as_py()))
-    return found
+    return unit
 
 
 def _strata_of(pool: Pool, units: NDArray[np.int64]) -> pa.Table:
@@ -396,6 +390,8 @@ def _codes(
         distinct = values.unique()
         rows = pa.concat_arrays([values, others[i].cast(values.type)]) if others else values
         code = pc.index_in(rows, value_set=distinct).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        if int(total.max(initial=0)) >= _LARGEST // max(len(distinct), 1):
+            total = np.unique(total, return_inverse=True)[1] - int((total < 0).any())  # in the same order, -1 as it is
         total = np.where((total < 0) | (code < 0), -1, total * len(distinct) + code)
     ranks = np.unique(total, return_inverse=True)[1].astype(np.int64)
     return total, ranks

@@ -110,10 +110,10 @@ class Supply:
         fetched = [name for name in names if name not in here]
         ids = texts_at(pool.ids, np.array(rows, dtype=np.int64))
         kept = self._kept(ids, fetched)
-        found = self._read(pool, ids, fetched, ahead) if kept is None else kept
+        values = self._read(pool, ids, fetched, ahead) if kept is None else kept
         return [
             {name: one[name] if name in one else pool.column(name)[row].as_py() for name in names}
-            for row, one in zip(rows, found, strict=True)
+            for row, one in zip(rows, values, strict=True)
         ]
 
     def compare(self, pool: Pool, rows: Sequence[int], ahead: Callable[[int], Sequence[int]]) -> None:

@@ -12,8 +12,9 @@ from fewlabels.errors import InputError
 from fewlabels.learned.classes import ClassBelief
 from fewlabels.learned.items import Factors, ItemBelief, LearnedBelief, learn, learn_once, strips
 from fewlabels.learned.mistakes import doubted, expected
-from fewlabels.partition import items_of, numbered
+from fewlabels.partition import numbered
 from fewlabels.recipes import by_columns_alone
+from fewlabels.reserve import items_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

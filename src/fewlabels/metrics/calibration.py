@@ -11,8 +11,8 @@ from fewlabels.checks import whole_field
 from fewlabels.errors import Argument, SpecError
 from fewlabels.metrics.accuracy import RightOrWrong
 from fewlabels.metrics.base import right_or_wrong
-from fewlabels.partition import score_bins
 from fewlabels.parts import Takes, register
+from fewlabels.score_bins import score_bins
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

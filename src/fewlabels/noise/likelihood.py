@@ -91,10 +91,10 @@ def mistakes_drawn(
     One more row, the last, is that of items without an answer.
     """
     classes = len(base)
-    found = np.zeros((classes, classes))
+    mistaken = np.zeros((classes, classes))
     other = (of != into) & (of >= 0)
-    np.add.at(found, (of[other], into[other]), 1)
-    alpha = _EXPECTED * base + found
+    np.add.at(mistaken, (of[other], into[other]), 1)
+    alpha = _EXPECTED * base + mistaken
     draw = rng.standard_gamma(alpha) + 1e-12 * (base > 0) if classes <= _MANY else alpha
     return with_none(draw / np.maximum(draw.sum(axis=1, keepdims=True), 1e-300))
 

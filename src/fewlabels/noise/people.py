@@ -142,8 +142,8 @@ class Errors:
     def wrong(self, votes: Votes) -> NDArray[np.float64]:
         """ε of each vote, if its item is of the class given there, shape (votes,)."""
         odds = self.person[votes.person] + self.by_class[votes.true] + self.harder * votes.doubt
-        found: NDArray[np.float64] = expit(odds + BOTH * votes.missed)
-        return found
+        chance: NDArray[np.float64] = expit(odds + BOTH * votes.missed)
+        return chance
 
 
 def _alone(index: NDArray[np.int64]) -> float:

@@ -77,5 +77,5 @@ def _moves(right: NDArray[np.float64], error: float, slip: float) -> NDArray[np.
 
 def _at(probability: NDArray[np.float64], guess: NDArray[np.int64]) -> NDArray[np.float64]:
     """The probability that the prediction is right, shape (items,); 0 where there is none."""
-    found: NDArray[np.float64] = np.where(guess >= 0, probability[np.arange(len(guess)), guess], 0.0)
-    return found
+    right: NDArray[np.float64] = np.where(guess >= 0, probability[np.arange(len(guess)), guess], 0.0)
+    return right

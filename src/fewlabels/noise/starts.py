@@ -151,5 +151,5 @@ def _evidence_of(
     tops = said.max(axis=2), heard.max(axis=2)
     a, b = (np.exp(log - top[..., None]).swapaxes(0, 1) for log, top in zip((said, heard), tops, strict=True))
     both = np.log(np.maximum(a @ b.swapaxes(1, 2), 1e-300)).sum(axis=0)
-    found: NDArray[np.float64] = both + tops[0].sum(axis=1)[:, None] + tops[1].sum(axis=1)
-    return found
+    summed: NDArray[np.float64] = both + tops[0].sum(axis=1)[:, None] + tops[1].sum(axis=1)
+    return summed

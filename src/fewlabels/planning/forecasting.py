@@ -169,8 +169,8 @@ def forecast(
         needed.append(_needed(game, world, watch, labels + ahead, rng, worth) - labels)
         if progress is not None:
             progress(run + 1, runs)
-    found = _forecast(needed, goal, is_set, ahead, _end(items, goal, labels, ahead), game.spec.task)
-    return found if doubtful is None else replace(found, sentence=f"{found.sentence} {AGAIN}", all_items=False)
+    made = _forecast(needed, goal, is_set, ahead, _end(items, goal, labels, ahead), game.spec.task)
+    return made if doubtful is None else replace(made, sentence=f"{made.sentence} {AGAIN}", all_items=False)
 
 
 def runs_of_forecast(numbers: int) -> int:

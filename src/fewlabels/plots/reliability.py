@@ -9,9 +9,9 @@ from fewlabels.findings.enough_labels import is_vague
 from fewlabels.findings.measures import HOLLOW
 from fewlabels.findings.prior_pull import lacks_say, score_bins_of, swayed_bins
 from fewlabels.metrics import Accuracy, CalibrationError
-from fewlabels.partition import score_bins
 from fewlabels.plots.drawing.picture import Axis, Box, Key, Line, Panel, Picture, Point, counting, scale
 from fewlabels.plots.plot import Plot, lacks_confidence
+from fewlabels.score_bins import score_bins
 from fewlabels.wording import Style, chosen, counted, percent
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from fewlabels.partition import whole
 from fewlabels.parts import build, registered
 from fewlabels.policies import Policy, default_policy
 from fewlabels.priors import Learned
+from fewlabels.simulation.budgets import label_counts
 from fewlabels.simulation.contest_baselines import BASELINES, plain_run
 from fewlabels.simulation.contest_case import Contest
 from fewlabels.simulation.contest_learned import learned_run
@@ -62,6 +63,7 @@ def simulate_models(
     coverage (percent of runs whose 95% interval contains the true difference), sure and sure-right.
     """
     runs = whole_number(runs, "The 'runs' of simulate_models()")
+    items = None if items is None else whole_number(items, "The 'items' of simulate_models()")
     partition = whole(pool) if groups is None else groups
     cells = task.cells(pool, partition)
     assert isinstance(cells, ModelCells)
@@ -69,7 +71,7 @@ def simulate_models(
     tried = {name: contestant(name, task) for name in names}
     case = Contest(task, cells, item_classes(pool, labels), items)
     size = min(len(case.true), items or len(case.true))
-    at = np.array(sorted({_budget(budget, size) for budget in budgets}))
+    at = label_counts(budgets, size, least=1, capped=True)
     work = [partial(run_chunk, case, name, at, seed, chunk) for name in tried for chunk in chunks(runs)]
     if progress is not None:
         progress(0, len(work))
@@ -129,12 +131,6 @@ def run_chunk(
 # --- the table
 
 
-def _budget(text: int | str, items: int) -> int:
-    if isinstance(text, str) and text.strip().endswith("%"):
-        text = round(float(text.strip()[:-1]) / 100 * items)
-    return min(whole_number(int(text), "A budget"), items)
-
-
 _HIGH = ("best", "coverage", "sure", "sure-right")
 
 
@@ -145,7 +141,7 @@ def _columns(results: dict[str, dict[str, NDArray[np.float64]]], at: NDArray[np.
     for score in scores:
         compares = score in ("best", "regret", "error")
         for i, budget in enumerate(at.tolist()):
-            values = {name: found[score][:, i] for name, found in results.items()}
+            values = {name: by_score[score][:, i] for name, by_score in results.items()}
             marks = against_best(values, "high" if score in _HIGH else "low") if compares else {}
             for name, v in values.items():
                 known = v[np.isfinite(v)]

@@ -12,6 +12,7 @@ from fewlabels.checks import of_kind, whole_number
 from fewlabels.errors import SpecError
 from fewlabels.named import groups_from
 from fewlabels.pool import Pool
+from fewlabels.simulation.budgets import label_counts
 from fewlabels.simulation.kernels.jit import need_compiler
 from fewlabels.simulation.methods import methods_from
 from fewlabels.simulation.order import asker_with_anchors
@@ -105,7 +106,7 @@ def simulate(
     tried = methods_from(methods, task)
     partition = groups_from("predicted" if groups is None else groups, pool)
     case = truth_of(pool, labels, partition, task, tried)
-    at = _budgets(budgets, int(case.room.sum()))
+    at = label_counts(budgets, int(case.room.sum()))
     work = [partial(run_chunk, case, tried_method, at, seed, chunk) for tried_method in tried for chunk in chunks(runs)]
     if progress is not None:
         progress(0, len(work))
@@ -169,33 +170,6 @@ def _joined(parts: Sequence[Chunk]) -> Chunk:
     scores = {name: np.concatenate([part.scores[name] for part in parts]) for name in parts[0].scores}
     curves = [curve for part in parts for curve in part.curves]
     return Chunk(scores, curves, [count for part in parts for count in part.labels])
-
-
-def _budgets(given: Iterable[int | str], most: int) -> NDArray[np.int64]:
-    """The label counts in increasing order, each once, shape (budgets,); none, or one too large, is a SpecError."""
-    counts = sorted({_budget(given_budget, most) for given_budget in given})
-    if not counts:
-        raise SpecError("no budget was named. Give a number of labels, such as 200 or 10%.")
-    if counts[-1] > most:
-        raise SpecError(
-            f"a budget of {counts[-1]:,} labels is more than the {most:,} items that can be asked about. "
-            "Use fewer, or a percentage such as 50%."
-        )
-    return np.array(counts, dtype=np.int64)
-
-
-def _budget(given_budget: int | str, most: int) -> int:
-    text = str(given_budget).strip()
-    try:
-        if text.endswith("%") and 0 <= float(text[:-1]) <= 100:
-            return round(float(text[:-1]) / 100 * most)
-        if int(text) >= 0 and not isinstance(given_budget, bool):
-            return int(text)
-    except ValueError:
-        pass
-    raise SpecError(
-        f"The budgets must be numbers of labels, such as 200, or percentages, such as 10%. Got {given_budget!r}."
-    )
 
 
 def _columns(

@@ -11,6 +11,7 @@ import numpy as np
 
 from fewlabels.errors import InputError, LabelError, SpecError
 from fewlabels.io.answers import is_whole
+from fewlabels.io.labels import is_missing
 from fewlabels.metrics import Accuracy, CalibrationError, Cost
 from fewlabels.outcomes import Outcomes
 from fewlabels.partition import by_score, whole
@@ -178,7 +179,7 @@ def item_classes(pool: Pool, labels: Labels) -> NDArray[np.int32]:
         names = list(labels)
         if len(names) != len(pool):
             raise _missing(len(pool) - len(names), len(pool), f"there are {len(names):,} labels")
-    empty = [i for i, name in enumerate(names) if name is None or name == ""]
+    empty = [i for i, name in enumerate(names) if is_missing(name)]
     if empty:
         raise _missing(len(empty), len(pool), f"such as {pool.ids[empty[0]].as_py()!r}")
     text = [str(name) for name in names]

@@ -84,6 +84,9 @@ def copy(store: Store, to: str | os.PathLike[str], *, rescue: bool = False, prog
     path = file_of(to)
     if path is None:
         target = Database(to)
+        if target.in_memory:
+            target.close()
+            raise StoreError("a copy in memory would be gone in a moment. Name a file, such as copy.db, or a server.")
         with closing(target), store.database.reading(once=True) as source, target.writing() as connection:
             target.lock_all(connection)
             if connection.scalar(sa.select(assessments.c.name).limit(1)) is not None:

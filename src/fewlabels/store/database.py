@@ -127,9 +127,11 @@ class Database:
             self._flushed = time.monotonic()
             _checkpoint(connection)
         elif self._late is None:
-            self._late = threading.Timer(_FLUSH, _call, [weakref.WeakMethod(self._flush_late)])
-            self._late.daemon = True
-            self._late.start()
+            late = threading.Timer(_FLUSH, _call, [weakref.WeakMethod(self._flush_late)])
+            late.daemon = True
+            with suppress(RuntimeError):  # no thread can be started, as when the process ends
+                late.start()
+                self._late = late
 
     def _flush_late(self) -> None:
         """Flush once more after a burst of writes, if the database is still open."""

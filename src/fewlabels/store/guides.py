@@ -111,9 +111,9 @@ class Guides:
         `over` is the version that the writer has read: if somebody else has written one since, nothing is changed.
         """
         _check(guidelines, descriptions)
-        self._store.open(name)  # a StoreError if there is no such assessment
         with self._database.writing() as connection:
             self._database.lock_all(connection)
+            self._store.defined(connection, name)  # a StoreError if there is no such assessment
             _metadata.create_all(connection)  # if it is not there
             before = self._latest(connection, name)
             if over is not None and over != before.version:

@@ -245,7 +245,11 @@ def _of_the_tables(connection: Connection) -> list[str]:
         query = "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'events'"
         wanted = 2
     else:
-        query = "SELECT count(*) FROM pg_trigger WHERE tgname = 'events_append_only' AND tgenabled <> 'D'"
+        # Of this table alone: other schemas of the database may have logs too.
+        query = (
+            "SELECT count(*) FROM pg_trigger WHERE tgrelid = 'events'::regclass "
+            "AND tgname = 'events_append_only' AND tgenabled <> 'D'"
+        )
         wanted = 1
     try:
         triggers = connection.exec_driver_sql(query).scalar()

@@ -194,10 +194,10 @@ class Compare(Task):
         if self.metric.marginal and belief.conjugate:
             return self.probabilities(belief, cells)
         made = values()
-        there = ~np.isnan(self._difference(made, cells))
-        if there.mean() < 1 - MOST:
+        known = ~np.isnan(self._difference(made, cells))
+        if known.mean() < 1 - MOST:
             return np.full(3, 1 / 3)
-        return np.bincount(self._region(made[there], cells), minlength=3) / there.sum()
+        return np.bincount(self._region(made[known], cells), minlength=3) / known.sum()
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """0 where a is below b, 1 where they are about equal, 2 where a is above: (n, groups) to (n, 1)."""
@@ -239,10 +239,10 @@ class Compare(Task):
         exact = self.metric.value(belief.mean(), cells)
         mean = exact[a] - exact[b] if self.metric.linear else mean_of(difference)
         low, high = holding(mean, low, high)
-        there = bool(has_number(difference))
+        is_known = bool(has_number(difference))
         ends = {"mean": mean, "low": low, "high": high}
-        columns |= {name: [float(end) if there else None] for name, end in ends.items()}
-        if not there:
+        columns |= {name: [float(end) if is_known else None] for name, end in ends.items()}
+        if not is_known:
             words, backed = self._unknown(has_number(values), cells), False
         settings = {"level": level, "target": belief.target, "draws": used, "rope": self.rope}
         return Answer(words, chance, Table(columns, settings), (self.a, self.b), backed=backed)

@@ -166,7 +166,7 @@ def judged(columns: Sequence[str]) -> list[str]:
     """
     by_name = {bare(name): name for name in reversed(columns)}
     kinds = ([by_name[word] for word in words if word in by_name][:1] for words in (CONTENT, ANSWERED))
-    return [name for found in kinds for name in found]
+    return [name for names in kinds for name in names]
 
 
 def compared(columns: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from fewlabels.checks import is_count
 from fewlabels.errors import Argument, InputError
 from fewlabels.io.columns import is_vector
 from fewlabels.io.finder.names import matching
@@ -100,8 +101,8 @@ def _renamed(
         )
     if not isinstance(scores, str):
         return tuple(columns)
-    if all(name.isdecimal() for name in names):
-        return tuple(sorted(columns, key=lambda column: int(names[columns.index(column)])))
+    if all(map(is_count, names)):
+        return tuple(column for _, column in sorted(zip(map(int, names), columns, strict=True)))
     missing = [name for name in names if name not in given]
     raise InputError(
         f"{source.name}: the columns of ",
