@@ -12,13 +12,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from fewlabels.cli.main import _PLACES, cli
+from fewlabels.cli.sections import SECTIONS
 from tests.test_docs import WALKED, blocks, run_blocks
 
 ROOT = Path(__file__).parents[2]
+SMALL_OPTIONS = {"--seed", "--dry-run", "--json", "--help", "--plot", "--dask"}
 HEAVY = ("numpy", "pyarrow", "sqlalchemy", "numba", "matplotlib", "rich", "jinja2", "fastapi", "fewlabels.cli.new")
 
 
@@ -102,6 +105,31 @@ def test_the_help_of_new_lists_the_parts_without_importing_them() -> None:
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "accuracy, calibration, confusion, cost:FILE" in told
     assert "best, estimate, certify, compare, compare" in told
+
+
+@pytest.mark.parametrize("name", ["new", "plan", "simulate"])
+def test_options_of_long_commands_have_headings(name: str) -> None:
+    """What a newcomer looks for comes first, and every option is listed once."""
+    told = CliRunner().invoke(cli, [name, "--help"]).stdout.split("Examples:", 1)[1]
+    headings = re.findall(r"^(\w[^:\n]*):$", told, flags=re.MULTILINE)
+    assert headings[headings.index("Columns of the file") + 1] == "The question"
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    written = re.findall(r"^  (?:-\w, )?(--[\w-]+)", told, flags=re.MULTILINE)
+    own = [option.opts[-1] for option in command.params if isinstance(option, click.Option)]
+    assert sorted(written) == sorted([*own, "--help"])
+    rest = told.split("Other options:", 1)[1]
+    assert set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", rest, flags=re.MULTILINE)) <= SMALL_OPTIONS
+
+
+def test_sections_name_options_that_exist() -> None:
+    """A mistyped name would leave its option at the end, among the others."""
+    context = click.Context(cli)
+    commands = [cli.get_command(context, name) for name in ("new", "plan", "simulate")]
+    known = {option.name for command in commands if command for option in command.params}
+    named = [name for names in SECTIONS.values() for name in names]
+    assert len(set(named)) == len(named)
+    assert set(named) <= known
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
