@@ -271,7 +271,7 @@ def _small(groups: Partition, task: Task) -> str:
             "that can be compared; --groups whole takes all items together."
         )
     small = [(name, n) for name, n in zip(groups.names, groups.sizes.tolist(), strict=True) if 0 < n < FEW]
-    if not small or task.sought is None:
+    if not small or task.sought is None or filled < 2:  # the whole pool has no others to be compared with
         return ""
     which = ", ".join(f"{name!r} ({n})" for name, n in small[:5]) + (" and more" if len(small) > 5 else "")
     return (
