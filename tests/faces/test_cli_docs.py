@@ -170,7 +170,7 @@ def commands(page: str) -> list[str]:
     return [line.split("  #")[0].strip() for line in lines if line.startswith("fewlabels ")]
 
 
-@pytest.mark.parametrize("page", ["tutorial.md", "llm.md", "models.md", "which-task.md"])
+@pytest.mark.parametrize("page", ["tutorial.md", "llm.md", "which-task.md"])
 @pytest.mark.slow
 def test_the_commands_of_a_page_run(page: str, tmp_path, monkeypatch) -> None:
     """With the files that the page itself shows, in blocks marked csv and their name."""
