@@ -69,7 +69,7 @@ A method is PRIOR+POLICY, or PRIOR+POLICY+pool if the question is about exactly 
   prior   uniform, informed (both with a strength if wanted, as in informed:10), learned
   policy  items, groups (at random); thompson, toptwo, boundary, greedy, epsilon, ucb
 `fewlabels new` uses learned+boundary to find groups by their accuracy, and otherwise learned+thompson. The learned
-prior takes about a hundred times longer than the others, minutes rather than seconds: try --runs 100 first, or leave it
+prior takes a few hundred times longer than the others, minutes rather than seconds: try --runs 100 first, or leave it
 out with --methods.
 
 For several models (--task best, or --compare-models A,B) the methods are learned+default, learned+POLICY, random,
