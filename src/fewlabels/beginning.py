@@ -75,8 +75,8 @@ def create(
         `Uniform()`, each group is judged by its own labels, and averages over many groups with few labels are pulled
         towards one half. Its name on the command line works too, such as "informed:10".
     policy
-        If not given, `Boundary()` to find groups with `Learned()`, else `Thompson()`; see `default_policy`. A name
-        works here too, such as "thompson".
+        If not given, `Boundary()` to find groups with `Learned()`, `Neyman()` for one number over all items, else
+        `Thompson()`; see `default_policy`. A name works here too, such as "thompson".
     target
         "population" for the classifier on items like these, "pool" for exactly these items.
     seed
@@ -149,7 +149,7 @@ def create(
     cells = spec.cells(own, groups)
     check_contest(task, cells)
     if policy is None and not task.of_models:
-        spec = replace(spec, strips=0 if spec.stop.guarantee else default_strips(task, prior, cells))
+        spec = spec.in_strips(default_strips(task, prior, cells))
         asking = spec.cells(own, spec.asking(own, groups))
         share = default_anchor(task, prior, spec.policy, asking) if anchor is None else spec.anchor
         spec = replace(spec, anchor=share)

@@ -53,10 +53,7 @@ _BESIDE = (
 _ANCHORS = (
     "About {share} of the labels were drawn at random from all items instead, so that they represent all of them."
 )
-_STRIPS = (
-    "Items were sorted into {strips} strips by the classifier's confidence. Labels were asked for in the strip where "
-    "they helped the number over all items most; within a strip, items were taken at random."
-)
+_STRIPS = "Items were sorted into {strips} strips by the classifier's confidence."
 _SAME_ANSWER = "where models give the same answer, a label does not show which is better."
 _TOGETHER = (
     "Which models can be trusted where they differ was learned from the labels, for all models together: from how many "
@@ -119,7 +116,8 @@ def policy(audit: Assessment) -> str:
         words = _where_models_differ(audit, words)
         return f"{words} {_ANCHORS.format(share=chosen(audit.spec.anchor))}" if audit.spec.anchor else words
     if audit.spec.strips:
-        words = f"{words} {_STRIPS.format(strips=audit.spec.strips)}"
+        strips = _STRIPS.format(strips=audit.spec.strips)
+        words = f"{strips} {words} Within a strip, items were taken at random."
     elif audit.spec.policy.ignorable or len(audit.groups) == 1:
         return words
     else:

@@ -231,7 +231,7 @@ def first_game(spec: Spec, pool: Pool, partition: Partition, *, usual: bool) -> 
     """The assessment before its first label; `usual` says whether it asks as it does if nobody names a policy."""
     cells, task = spec.cells(pool, partition), spec.task
     if usual and not task.of_models:
-        spec = replace(spec, strips=0 if spec.stop.guarantee else default_strips(task, spec.prior, cells))
+        spec = spec.in_strips(default_strips(task, spec.prior, cells))
         cells = spec.cells(pool, spec.asking(pool, partition))
         spec = replace(spec, anchor=default_anchor(task, spec.prior, spec.policy, cells))
     one_share = task.averages and task.metric.marginal and cells.right is None

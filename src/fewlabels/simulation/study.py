@@ -147,7 +147,7 @@ class Chunk:
 
 def run_chunk(truth: Truth, method: Method, budgets: NDArray[np.int64], seed: int, runs: range) -> Chunk:
     """Do some runs of a method. Only the sums of curves with a value for each label are kept."""
-    ask, scorer = asker_with_anchors(truth.asking(method), method), scorer_of(truth)
+    ask, scorer = asker_with_anchors(truth.asking(method), truth.asked_by(method)), scorer_of(truth)
     scores: dict[str, list[NDArray[np.float64]]] = {name: [] for name in scorer.better}
     total: NDArray[np.float64] | None = None
     labels: list[float] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +15,7 @@ from fewlabels.io.labels import is_missing
 from fewlabels.metrics import Accuracy, CalibrationError, Cost
 from fewlabels.outcomes import Outcomes
 from fewlabels.partition import by_score, whole
+from fewlabels.policies import Neyman
 from fewlabels.policies.anchors import default_strips
 from fewlabels.spec import Spec
 
@@ -78,6 +79,10 @@ class Truth:
     def asking(self, method: Method) -> Truth:
         """The question on the groups in which a method asks."""
         return self.strips if method.usual and method.prior.uses_items and self.strips is not None else self
+
+    def asked_by(self, method: Method) -> Method:
+        """The method with the policy that an assessment has: strips of confidence have one of their own."""
+        return method if self.asking(method) is self else replace(method, policy=Neyman())
 
     @cached_property
     def counts(self) -> NDArray[np.float64]:
