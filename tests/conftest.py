@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.support.web import Site
 
 
-# Tests start some hundred processes. Where the environment forbids to keep what Python compiles, each of them would
+# Tests start a few hundred processes. Where the environment forbids to keep what Python compiles, each of them would
 # compile the whole package again.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

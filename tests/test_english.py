@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from functools import cache
 from pathlib import Path
@@ -64,8 +65,18 @@ PHRASES = {
     "called like": re.compile(r"\bcalled like\b", re.IGNORECASE),
     "from which on": re.compile(r"\bfrom (?:which|so many \w+) on\b", re.IGNORECASE),
     "the state of now": re.compile(r"\b(?:belief|state|that|those) of now\b", re.IGNORECASE),
+    # "a few hundred", "what percentage", "held for 15 minutes", "to a width of 7 points".
+    "some hundred": re.compile(r"\bsome (?:hundred|thousand|million)s?\b", re.IGNORECASE),
+    "how many percent": re.compile(r"\bhow many percent\b", re.IGNORECASE),
+    "leased": re.compile(r"\bleased\b", re.IGNORECASE),
+    "until N points": re.compile(r"\buntil \d[\d.]* points\b", re.IGNORECASE),
     "that is right": re.compile(r"\bThat is (?:right|wrong):"),
 }
+# Pages of measurements: a paragraph says what was found, then how it was measured. Headings and titles may ask.
+MEASURED = ("measured.md", "method.md", "honest.md", "statistics.md", "scale.md", "serving.md", "learned-prior.md")
+QUESTION = re.compile(
+    r"(?:[-*]+ ?|\*\*)*(?:What|How|Why|When|Where|Which|Do|Does|Did|Is|Are|Can|Should)\b[^.:`]*\?(?:\*\*)? "
+)
 ENDS = (".", "?", "!", ":", ";", ")", "`")  # of the first paragraph of a docstring
 FRAGMENT = re.compile(r"(?:Of|That|From|As|The same|Without)\b")
 
@@ -101,11 +112,17 @@ def in_code(path: Path, folder: str) -> Iterator[Place]:
 
 
 def in_markdown(path: Path, folder: str) -> Iterator[Place]:
-    """The prose of a page; code blocks and tables only for their phrases."""
-    fenced = False
-    name = path.relative_to(ROOT).as_posix()
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        yield from _phrases(folder, f"{name}:{number}", line)
+    """The prose of a page, paragraph by paragraph; code blocks and tables only for their phrases."""
+    name, fenced = path.relative_to(ROOT).as_posix(), False
+    measured = path.name.endswith(MEASURED)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    starts = [number for number, line in enumerate(lines) if line and (not number or not lines[number - 1])]
+    for start, end in itertools.zip_longest(starts, starts[1:], fillvalue=len(lines)):
+        paragraph = " ".join(lines[start:end])
+        yield from _phrases(folder, f"{name}:{start + 1}", paragraph)
+        if measured and QUESTION.match(paragraph):
+            yield Place(folder, f"{name}:{start + 1}", "begins with a question: say what was found", paragraph[:60])
+    for number, line in enumerate(lines, 1):
         if line.lstrip().startswith("```"):
             fenced = not fenced
         elif len(line) > LONGEST and not fenced and not line.lstrip().startswith("|"):
@@ -168,6 +185,10 @@ def test_no_phrase_comes_back() -> None:
         ("the size from which on it pays", "from which on"),
         ("the belief of now", "the state of now"),
         ("That is wrong: it is bag.", "that is right"),
+        ("Write some hundred thousand rows", "some hundred"),
+        ("How many percent of runs are right", "how many percent"),
+        ("Each item is leased for a quarter of an hour", "leased"),
+        ("6 of 6 for clothes until 7 points", "until N points"),
     ],
 )
 def test_a_phrase_is_seen(text: str, rule: str) -> None:
@@ -185,6 +206,8 @@ def test_a_phrase_is_seen(text: str, rule: str) -> None:
         "none, or no numbers",
         "it is another, rather than the first",
         "the answer is one share of all items",
+        "some 200 items, and some of the thousand",
+        "--lease: how long a person holds an item",
     ],
 )
 def test_plain_english_passes(text: str) -> None:
@@ -197,9 +220,20 @@ def test_fragments_and_long_lines_are_seen(tmp_path: Path, monkeypatch: pytest.M
     broken = '\ndef g():\n    """A thing. It\n\n    breaks off."""\n'
     code.write_text(f'"""Of a thing."""\n\ndef f():\n    """Offer a thing."""\n{broken}')
     long = "word " * 40
-    page.write_text(f"{long}\n| {long} |\n```\n{long}\n```\n")
+    page.write_text(f"{long}\n| {long} |\n```\n{long}\n```\n\nA thing is\nno thing.\n")
     assert [place.where for place in in_code(code, "top")] == ["a.py:1", "a.py:7"]
-    assert [place.where for place in in_markdown(page, "docs")] == ["a.md:1"]
+    assert sorted(place.where for place in in_markdown(page, "docs")) == ["a.md:1", "a.md:7"]
+
+
+def test_a_page_of_measurements_says_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+    text = "# How good?\n\nHow often does it hold? In 95%.\n\n**What does it cost?** Little.\n\nIt holds. Why?\n"
+    for name in ("a-measured.md", "a.md"):
+        (tmp_path / name).write_text(text)
+    assert [place.where for place in in_markdown(tmp_path / "a-measured.md", "docs")] == [
+        "a-measured.md:3", "a-measured.md:5",
+    ]  # fmt: skip
+    assert not list(in_markdown(tmp_path / "a.md", "docs"))
 
 
 if __name__ == "__main__":

@@ -203,7 +203,9 @@ def test_a_server_that_is_not_there() -> None:
 @pytest.mark.parametrize(
     ("address", "table", "said"),
     [
-        ("missing.parquet", None, "missing.parquet cannot be read: IO Error: No files found"),
+        ("missing.parquet", None, "no file matches missing.parquet. Check the pattern, and the folder"),
+        ("gone/*.parquet", None, "no file matches gone/*.parquet. Check the pattern, and the folder"),
+        ("gone.duckdb", "t", "there is no file gone.duckdb. Check the path."),
         ("nothing/", None, "there are no predictions. Name a file, a folder or a pattern that ends in .parquet"),
         ("postgresql://host/db", None, "postgresql://... needs the name of a table"),
         ("mssql+pyodbc://host/db", "t", "tables in the dialect 'tsql' cannot be used"),
@@ -353,7 +355,7 @@ def test_a_table_or_view_in_a_database_of_duckdb(tmp_path: Path, monkeypatch: py
         open_table("ml.db", table="gone").summary(PLAIN)
 
 
-@pytest.mark.parametrize("name", ["p.parquet", "gone.parquet", "."])
+@pytest.mark.parametrize("name", ["p.parquet", "."])
 def test_a_file_that_is_no_database_has_no_table(tmp_path: Path, name: str) -> None:
     put(tmp_path)
     parquet.write_table(arrow(ROWS), tmp_path / "p.parquet")

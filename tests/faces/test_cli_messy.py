@@ -137,6 +137,15 @@ def test_small_groups_are_mentioned_where_groups_are_looked_for(tmp_path) -> Non
     result, _ = new(tmp_path, "p.csv", text, "--lowest", "1")
     assert "1 group with fewer than 5 items: 'c' (1)." in result.stderr
     assert "fewer than 5" not in new(tmp_path, "p.csv", text, "--dry-run")[0].stderr
+    few = "id,predicted\n1,a\n2,b\n"
+    assert "fewer than 5" not in new(tmp_path, "q.csv", few, "--lowest", "1", "--groups", "whole")[0].stderr
+
+
+def test_a_class_without_a_column_of_scores_is_named(tmp_path) -> None:
+    result, _ = new(tmp_path, "p.csv", "id,p_a,p_b\n1,0.5,0.5\n2,0.6,0.4\n", "--classes", "a,b,praise")
+    assert result.exit_code == 2
+    assert "no column has the scores of the class 'praise', which is in --classes" in result.stderr
+    assert "beside 'p_a', 'p_b', with 0 in every row" in result.stderr
 
 
 def test_a_confidence_can_be_refused(tmp_path) -> None:
@@ -228,7 +237,7 @@ def test_it_works(tmp_path, name: str, data: str) -> None:
         ("na.csv", "id,p_a,p_b\n1,0.5,0.5\n2,NA,0.4\n", "row 2 (line 3), column 'p_a': 'NA' seems to stand for a mis"),
         ("twice.csv", "id,predicted\n1,a\n2,b\n1,b\n", "row 3 (line 4), column 'id': the id '1' is already that of"),
         ("empty.csv", "", "is empty (0 bytes)"),
-        ("header.csv", "id,predicted\n", "has columns but no rows"),
+        ("header.csv", "id,predicted\n", "has columns but no rows. Check how it was written."),
         ("text.csv", "text\nhello\nworld\n", "Use --predicted NAME"),
         ("labels.csv", "id,label\n1,a\n2,b\n", "if it is the predicted class, add --predicted 'label'"),
         ("binary.csv", "id,score\n1,0.3\n2,0.7\n", "name that class with --positive CLASS"),

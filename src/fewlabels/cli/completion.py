@@ -8,7 +8,7 @@ _HELP = """Print the completion script for a shell. It completes commands, optio
 
 \b
 Bash:  fewlabels completion bash > ~/.local/share/bash-completion/completions/fewlabels
-Zsh:   fewlabels completion zsh > a directory of $fpath, as _fewlabels
+Zsh:   fewlabels completion zsh > "${fpath[1]}/_fewlabels"
 Fish:  fewlabels completion fish > ~/.config/fish/completions/fewlabels.fish
 """
 

@@ -12,6 +12,7 @@ from fewlabels.cli.common import json_option
 from fewlabels.cli.guide import guide_options
 from fewlabels.cli.predictions import pool_options
 from fewlabels.cli.question import method_options, question_options, stop_options
+from fewlabels.cli.sections import SectionedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,7 +70,7 @@ _GOLD = "Labels that you are sure of (id, label), mixed in unseen to check peopl
 _CONTENT = "Columns that annotators see: text, image path or address; separate with commas (none: only the id)."
 
 
-@click.command(help=_HELP, short_help="Begin an assessment from a file of predictions.")
+@click.command(cls=SectionedCommand, help=_HELP, short_help="Begin an assessment from a file of predictions.")
 @click.argument("address", metavar="DATABASE")
 @click.argument("words", nargs=-1, metavar="[NAME] FILE...", type=click.Path())
 @pool_options
@@ -78,13 +79,17 @@ _CONTENT = "Columns that annotators see: text, image path or address; separate w
 @question_options
 @method_options
 @click.option("--anchor", type=click.FloatRange(0, 1), metavar="SHARE", help=_ANCHOR)
-@click.option("--overlap", type=click.IntRange(1), default=1, show_default=True, help="People who label each item.")
+@click.option(
+    "--overlap", type=click.IntRange(1), default=1, show_default=True, help="How many people label each item."
+)
 @stop_options
 @click.option("--noisy", is_flag=True, help=_NOISY)
 @click.option("--labels-right", type=click.FloatRange(0.5, 1, min_open=True, max_open=True), metavar="P", help=_RIGHT)
 @click.option("--gold", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help=_GOLD)
 @click.option("--gold-rate", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Share of gold items.")
-@click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
+@click.option(
+    "--seed", default=0, type=click.IntRange(0), show_default=True, help="Another seed asks about other items."
+)
 @click.option("--dry-run", is_flag=True, help="Only print what would be done.")
 @json_option
 def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **options: Any) -> None:
@@ -266,7 +271,7 @@ def _small(groups: Partition, task: Task) -> str:
             "that can be compared; --groups whole takes all items together."
         )
     small = [(name, n) for name, n in zip(groups.names, groups.sizes.tolist(), strict=True) if 0 < n < FEW]
-    if not small or task.sought is None:
+    if not small or task.sought is None or filled < 2:  # the whole pool has no others to be compared with
         return ""
     which = ", ".join(f"{name!r} ({n})" for name, n in small[:5]) + (" and more" if len(small) > 5 else "")
     return (

@@ -8,11 +8,18 @@ from fewlabels.cli.common import json_option
 from fewlabels.wording import harmless
 
 _ADDRESS = "http://localhost:8000"
+_INVITE = """Make a personal link for somebody and print it. It is shown only this once.
+
+\b
+Examples:
+  fewlabels invite audit.db ann
+  fewlabels invite audit.db bob --owner
+"""
 
 
 @click.command(
+    help=_INVITE,
     short_help="Make a personal link for somebody who labels in the browser.",
-    epilog="\b\nExamples:\n  fewlabels invite audit.db ann\n  fewlabels invite audit.db bob --owner",
 )
 @click.argument("database")
 @click.argument("name")
@@ -23,7 +30,7 @@ _ADDRESS = "http://localhost:8000"
 @click.option("--address", default=_ADDRESS, show_default=True, help="Where `fewlabels serve` can be reached.")
 @click.option("--json", "as_json", is_flag=True, help="Print name, role, token and link as JSON.")
 def invite(database: str, name: str, address: str, *, owner: bool, again: bool, as_json: bool) -> None:
-    """Make a personal link for somebody and print it. It is shown only this once."""
+    """See `_INVITE`."""
     from fewlabels.cli.common import emit_json, open_store
     from fewlabels.errors import InputError
     from fewlabels.store.people import People

@@ -9,6 +9,7 @@ import click
 from fewlabels.cli.common import json_option
 from fewlabels.cli.predictions import pool_options
 from fewlabels.cli.question import question_options, stop_options
+from fewlabels.cli.sections import SectionedCommand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +56,9 @@ _RIGHT = "How often labels are right, if you know it. It implies --noisy."
 _WORLDS = "Prior of the simulated worlds.  [default: learned]"
 
 
-@click.command(help=_HELP, short_help="Estimate how many labels you will need, before you buy any.")
+@click.command(
+    cls=SectionedCommand, help=_HELP, short_help="Estimate how many labels you will need, before you buy any."
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @pool_options
 @question_options
@@ -75,7 +78,7 @@ _WORLDS = "Prior of the simulated worlds.  [default: learned]"
 @click.option(
     "--runs", type=click.IntRange(1), metavar="N", help="Number of worlds.  [default: as many as take some seconds]"
 )
-@click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
+@click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Another seed makes other worlds.")
 @json_option
 def plan(files: Sequence[str], *, as_json: bool, **options: Any) -> None:
     """See `_HELP`."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
-_MODELS = "Several models: their columns, the column that says which it is, or names for their files."
+_MODELS = "The columns of the models, the column that says which model a row is of, or names for the files."
 _POSITIVE = "Two classes, one column of probabilities: the class that they are about."
 _SAMPLE = "For a table: read N random items into memory, for several models, scores or a simulation."
 # Bytes: a larger file is left where it is, if DuckDB is installed. A text has some eight times the bytes of Parquet.
@@ -27,6 +27,7 @@ _UNLISTED = "Whether an answer that is not in --classes is refused or counts as 
 _SPELLING = 'Read "Yes." as the class yes: case, spaces and punctuation do not matter.'
 _SENTENCES = 'Read "It is spam." as the class spam: an answer is the one class of --classes that it names.'
 _NEVER = "An answer that is never right, such as \"I'm sorry*\" or '' for none at all. Repeatable."
+_NORMALIZE = "Scores are percentages or weights: divide them by their sum."
 _EVIDENCE = "Columns known for every item that help to tell right from wrong, such as a judge's verdicts or a score."
 
 
@@ -42,7 +43,7 @@ def pool_options(command: Decorated) -> Decorated:
         click.option("--confidence", metavar="NAME", help="Column of confidences (none: do not use any)."),
         click.option("--classes", metavar="NAMES|FILE", help="All classes, with commas, or a file with one per line."),
         click.option("--models", metavar="NAMES", help=_MODELS),
-        click.option("--table", metavar="NAME", help="Table in a database; it stays there."),
+        click.option("--table", metavar="NAME", help="The table or view, if FILE is a database; it stays there."),
         click.option("--sample", type=click.IntRange(1), metavar="N", help=_SAMPLE),
         click.option("--unlisted", type=click.Choice(["refuse", "wrong"]), default="refuse", help=_UNLISTED),
         click.option("--any-spelling", is_flag=True, help=_SPELLING),
@@ -50,7 +51,7 @@ def pool_options(command: Decorated) -> Decorated:
         click.option("--positive", metavar="CLASS", help=_POSITIVE),
         click.option("--never-right", multiple=True, metavar="TEXT", help=_NEVER),
         click.option("--evidence", metavar="NAMES", help=_EVIDENCE),
-        click.option("--normalize", is_flag=True, default=None, help="Scores are percentages or weights."),
+        click.option("--normalize", is_flag=True, default=None, help=_NORMALIZE),
         click.option("--logits", is_flag=True, default=None, help="Scores are logits."),
         any_size_option,
     )):  # fmt: skip

@@ -27,7 +27,7 @@ _LABELS = "Stop at this many labels, including earlier ones of the pool."
 _METRICS = "For one class: f1:CLASS, and so on."
 _TASKS = "[default: what the other options imply]"
 _BY = click.Choice(["neyman", "information", "confidence"])
-_PRIORS = "With a strength: informed:10."
+_PRIORS = "What is assumed before the first label; with a strength: informed:10."
 _POLICIES = (
     "items and groups choose at random.  [default: boundary to find groups by their accuracy and neyman for one number "
     "over all items with the learned prior, else thompson]"
@@ -90,9 +90,9 @@ def question_options(command: Decorated) -> Decorated:
         click.option("--lowest", type=click.IntRange(1), metavar="M", help="Find the M groups with the lowest metric."),
         click.option("--highest", type=click.IntRange(1), metavar="M", help="Find the M groups with the highest."),
         click.option("--compare", metavar="A,B", help="Compare two groups."),
-        click.option("--best", is_flag=True, help="Several models: find the best."),
-        click.option("--compare-models", metavar="A,B", help="Several models: is A better than B?"),
-        click.option("--model", metavar="NAME", help="Several models: the one that any other question is about."),
+        click.option("--best", is_flag=True, help="Find the best model."),
+        click.option("--compare-models", metavar="A,B", help="Is model A better than model B?"),
+        click.option("--model", metavar="NAME", help="The model that any other question is about."),
         click.option("--rope", type=float, metavar="X", help=_ROPE),
         click.option("--by", type=_BY, help="How a comparison chooses items.  [default: neyman]"),
         click.option("--certify", metavar="RULE", help=_CERTIFY),

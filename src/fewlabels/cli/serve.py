@@ -61,7 +61,13 @@ Examples:
 )
 @click.option("--show", metavar="LIST", help="Let annotators see any of predicted, confidence, group.  [default: none]")
 @click.option("--plain", is_flag=True, help="Show texts as they are written, not Markdown, JSON and code formatted.")
-@click.option("--lease", default=900.0, show_default=True, type=click.FloatRange(1), help="Seconds to answer an item.")
+@click.option(
+    "--lease",
+    default=900.0,
+    show_default=True,
+    type=click.FloatRange(1),
+    help="Seconds to answer an item; after that, others are asked.",
+)
 @click.option("--upload", default=100.0, show_default=True, type=click.FloatRange(0), metavar="MB", help=_UPLOAD)
 @click.option("--secure", is_flag=True, help="People reach the server by https: send cookies only that way.")
 @click.option("--address", default="", metavar="URL", help="Where people reach the server, for the links you send.")

@@ -13,6 +13,7 @@ import click
 from fewlabels.cli.common import emit, json_option, progress, talk
 from fewlabels.cli.predictions import pool_options
 from fewlabels.cli.question import question_options
+from fewlabels.cli.sections import SectionedCommand
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ A method is PRIOR+POLICY, or PRIOR+POLICY+pool if the question is about exactly 
   prior   uniform, informed (both with a strength if wanted, as in informed:10), learned
   policy  items, groups (at random); thompson, toptwo, boundary, greedy, epsilon, ucb
 `fewlabels new` uses learned+boundary to find groups by their accuracy, and otherwise learned+thompson. The learned
-prior takes about a hundred times longer than the others, minutes rather than seconds: try --runs 100 first, or leave it
+prior takes a few hundred times longer than the others, minutes rather than seconds: try --runs 100 first, or leave it
 out with --methods.
 
 For several models (--task best, or --compare-models A,B) the methods are learned+default, learned+POLICY, random,
@@ -88,19 +89,38 @@ Examples:
 """
 
 
-@click.command(help=_HELP, short_help="Find the method that needs the fewest labels, on a pool with known labels.")
+@click.command(
+    cls=SectionedCommand,
+    help=_HELP,
+    short_help="Find the method that needs the fewest labels, on a pool with known labels.",
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @click.option("--labels", metavar="NAME|FILE", help="Column or key of the (first) FILE, or a file with id and label.")
 @pool_options
 @question_options
-@click.option("--methods", metavar="LIST", help=f"[default: {_METHODS},learned+default]")
-@click.option("--budgets", default="1%,2%,5%,10%", metavar="LIST", show_default=True, help="Numbers, or percentages.")
-@click.option("--runs", default=1000, type=click.IntRange(1), show_default=True)
-@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Work in parallel.  [default: all processors]")
-@click.option("--seed", default=0, type=click.IntRange(0), show_default=True)
+@click.option(
+    "--methods", metavar="LIST", help=f"Methods to compare, with commas.  [default: {_METHODS},learned+default]"
+)
+@click.option(
+    "--budgets",
+    default="1%,2%,5%,10%",
+    metavar="LIST",
+    show_default=True,
+    help="Numbers of labels, or percentages of the pool.",
+)
+@click.option("--runs", default=1000, type=click.IntRange(1), show_default=True, help="Runs of each method.")
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Runs at the same time.  [default: all processors]")
+@click.option(
+    "--seed", default=0, type=click.IntRange(0), show_default=True, help="Another seed asks about other items."
+)
 @click.option("--items", type=click.IntRange(2), metavar="N", help=_ITEMS)
 @json_option
-@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="PICTURE", help=", ".join(_PICTURES))
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="PICTURE",
+    help=f"Draw the scores: {', '.join(_PICTURES)}.",
+)
 @click.option("--dask", metavar="ADDRESS", help="Work on a Dask cluster, such as tcp://host:8786.")
 def simulate(files: Sequence[str], plot: Path | None, *, as_json: bool, **options: Any) -> None:
     """See `_HELP`."""

@@ -181,6 +181,8 @@ class DuckDBTable(RemoteTable):
             fault = csvs.fault_in(named_first(self._texts_in, str(error)))
             if fault is not None:
                 return fault
+        if "No files found that match the pattern" in str(error):
+            return InputError(f"no file matches {self.name}. Check the pattern, and the folder that it begins in.")
         return InputError(f"{self.name} cannot be read: {sentence_of(error)}")
 
 

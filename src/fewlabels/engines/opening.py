@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -70,6 +71,8 @@ def _in_files(address: str, table: str | None, files: Sequence[str]) -> RemoteTa
     if is_database(address):
         return DuckDBTable(address, table=_needed(table, f"{address} is a database of DuckDB, which"))
     if table is not None:
+        if not is_remote(address) and not glob.has_magic(address) and not Path(address).exists():
+            raise InputError(f"there is no file {address}. Check the path.")
         raise InputError(
             f"{address} is not a database of DuckDB, so it has no table {table!r}. If it has predictions, leave out ",
             Argument("table"),

@@ -206,8 +206,9 @@ def _deciding(table: Table, verdict: Verdict) -> str:
     shown = [f"{shortened(row['group'], 40)} ({support(row)})" for row in decide[:_NAMED]]
     more = [f"{len(decide) - _NAMED:,} more"] if len(decide) > _NAMED else []
     if len(rows) == 1:
-        shows = rows[0]["labelled"] and "right" in rows[0]
-        return f"Labels: {support(rows[0])}." if shows else f"It has {support(rows[0])}."
+        if not rows[0]["labelled"]:
+            return "There is no label yet."
+        return f"{'Labels:' if 'right' in rows[0] else 'Based on'} {support(rows[0])}."
     begin = {"pass": "Closest to the line", "fail": "Below it" if _wants_more(table) else "Above it"}
     return f"{begin.get(verdict, 'Undecided')}: {listed([*shown, *more])}."
 

@@ -141,4 +141,4 @@ def check_names(name: str, columns: Sequence[str]) -> None:
 
 
 def no_rows(name: str) -> InputError:
-    return InputError(f"{name} has columns but no rows. A pool needs at least one item; check how it was written.")
+    return InputError(f"{name} has columns but no rows. Check how it was written.")

@@ -140,7 +140,7 @@ def truth(pool: Pool, labels: Labels, partition: Partition, task: Task, methods:
     """The task on a labelled pool. A task, metric, groups and methods that do not fit together are a SpecError."""
     if pool.reserve is not None:
         raise InputError(
-            f"a simulation needs the label of every item, and those of {pool.source} stay where they are. Write some "
+            f"a simulation needs the label of every item, and those of {pool.source} stay where they are. Write a few "
             "hundred thousand of its rows to a file, and simulate with that."
         )
     if len(partition.group) != len(pool):

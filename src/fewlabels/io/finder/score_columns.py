@@ -93,6 +93,13 @@ def _renamed(
     source: Source, scores: str | Sequence[str], columns: Sequence[str], names: Sequence[str], given: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Columns for class names that are not their own: a list goes by its order, p_0, p_1, ... by number."""
+    bare = [name for name in given if name not in names]
+    if len(bare) == len(given) - len(columns) > 0:  # all others are named by their columns
+        raise InputError(
+            f"{source.name}: no column has the scores of the class {bare[0]!r}, which is in ",
+            _CLASSES,
+            f". Add a column for it beside {some_of(columns)}, with 0 in every row if it is never predicted.",
+        )
     if len(columns) != len(given):
         raise InputError(
             f"{source.name}: {len(columns):,} score columns, from {columns[0]!r} to {columns[-1]!r}, but ",
