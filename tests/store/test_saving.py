@@ -7,6 +7,7 @@ import io
 import os
 import stat
 import threading
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
@@ -19,7 +20,7 @@ from fewlabels.errors import InputError
 from fewlabels.interop.label_studio import write_label_studio
 from fewlabels.io import read_labels, write_rows
 from fewlabels.io.saving import save
-from fewlabels.io.writing import without_apostrophe
+from fewlabels.io.writing import without_apostrophe, write_columns
 from tests.support.web import bearer, client_of, make_site
 
 if TYPE_CHECKING:
@@ -129,6 +130,19 @@ def test_a_loop_of_links_and_a_file_as_directory_are_refused(tmp_path: Path) -> 
     assert (tmp_path / "a").is_symlink()
     with pytest.raises(InputError, match="no such directory"):
         save("x", tmp_path / "nowhere" / "x.csv")
+
+
+def test_columns_of_one_kind_and_of_several_are_the_same_texts() -> None:
+    day = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    values: list[object] = ["a", "", None, 7, True, 2.5, day, day.date(), "x\ry"]
+    wanted = ["a", "", "", "7", "True", "2.5", "2026-01-02T03:04:05+00:00", "2026-01-02", "x\ry"]
+    for column, texts in [
+        (values, wanted),
+        *(([value] * 2, [text] * 2) for value, text in zip(values, wanted, strict=True)),
+    ]:
+        out = io.StringIO(newline="")
+        write_columns({"a": column, "b": range(len(column))}, out, style="csv")
+        assert [row["a"] for row in csv.DictReader(io.StringIO(out.getvalue(), newline=""))] == texts
 
 
 # --- for a spreadsheet

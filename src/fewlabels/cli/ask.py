@@ -82,7 +82,8 @@ def ask(
     if as_json:
         emit_json({"rows": [{key: row[key] for key in columns} for row in rows], "settings": {}})
     else:
-        write(rows, columns, output, style, excel=excel, choices=audit.pool.choices)
+        table = {name: [row[name] for row in rows] for name in columns}
+        write(table, output, style, excel=excel, choices=audit.pool.choices)
     talk(_summary(audit, batch, count, address, output, annotator))
 
 

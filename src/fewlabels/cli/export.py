@@ -67,10 +67,10 @@ def export(
             columns = STORED[what](store, resolve(address, name))
     else:
         columns = EXPORTS[what](open_assessment(address, name))
-    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-    write(rows, list(columns), output, style, excel=excel)
+    write(columns, output, style, excel=excel)
     if output not in (None, "-"):
-        talk(f"{counted(len(rows), 'row')} written to {output}.")
+        rows = len(next(iter(columns.values())))
+        talk(f"{counted(rows, 'row')} written to {output}.")
 
 
 def _log(audit: Assessment, what: str, to: str) -> None:

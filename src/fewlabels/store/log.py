@@ -7,6 +7,7 @@ import time
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
+from operator import attrgetter
 from typing import TYPE_CHECKING, Self
 
 import sqlalchemy as sa
@@ -171,7 +172,7 @@ class Store(Reading):
         Columns seq, at, kind, item, label, step, annotator, note.
         """
         rows = self.events(name, after)
-        return Table({column: [getattr(event, column) for event in rows] for column in _LOG})
+        return Table({column: list(map(attrgetter(column), rows)) for column in _LOG})
 
     def labels(self, name: str) -> dict[str, str]:
         """The labels of an assessment's pool that are valid now, id to class name, even if its parts are missing.
