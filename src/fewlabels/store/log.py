@@ -211,17 +211,20 @@ class Store(Reading):
         """What was kept last with `keep_checkpoint`, and the place it is about; None if nothing was, or it is damaged.
 
         With `first`, also None if the chain of the log begins with another hash: it is another log of that name.
-        Whether that place is still in the log is checked when the events after it are read.
+        Also None if events are missing in a log of the pool. Whether the place is still in the log is checked when the
+        events after it are read.
         """
         try:
-            with self.database.reading() as connection:
-                begins, head, _ = self.ends(connection, name)
+            with self.database.reading(once=True) as connection:
+                ends = self.ends_of_pool(connection, name)
+                begins, head, _ = ends[name]
                 first = begins if first is None else first
                 row = connection.execute(sa.select(checkpoints).where(checkpoints.c.assessment == name)).one_or_none()
                 if row is None or row.seq > head.seq:
                     return None
                 mark = Mark(row.seq, row.hash)
-                return (mark, row.data) if row.digest == _digest(first, mark, row.data) else None
+                sound = row.digest == _digest(first, mark, row.data) and self.is_complete(connection, ends)
+                return (mark, row.data) if sound else None
         except StoreError:
             return None  # reading the log itself will say what is wrong
 
