@@ -92,6 +92,17 @@ def test_no_command_destroys_links_or_pipes(database: Path, tmp_path: Path, comm
     assert written.lstrip().startswith(begins)
 
 
+@pytest.mark.parametrize("command", ["export --format csv", "export --format parquet", "report --format md"])
+def test_no_output_takes_the_place_of_a_database(database: Path, tmp_path: Path, command: str) -> None:
+    other = tmp_path / "other.db"
+    other.symlink_to(database)
+    before = database.read_bytes()
+    name, *rest = command.split()
+    assert "it is a database" in run(name, database, *rest, "-o", other, code=2)
+    assert database.read_bytes() == before
+    assert len(fl.load(database, "numbers").labels()) == 2
+
+
 def test_parquet_and_pictures_are_whole_in_a_pipe_too(database: Path, tmp_path: Path) -> None:
     data = through_pipe(tmp_path / "a.parquet", "export", database, "log")
     assert pq.read_table(io.BytesIO(data)).num_rows == 5

@@ -19,7 +19,7 @@ from fewlabels.store.database import Database
 from fewlabels.store.event import Definition
 from fewlabels.store.guides import remove_guides
 from fewlabels.store.pools import keep_named, keep_pool
-from fewlabels.store.reading import Reading
+from fewlabels.store.reading import Reading, is_complete
 from fewlabels.store.rows import check_new_name, has_event
 from fewlabels.store.schema import assessments, checkpoints, heads, pool_parts, pools
 from fewlabels.store.transaction import Transaction, UnsureError
@@ -223,7 +223,7 @@ class Store(Reading):
                 if row is None or row.seq > head.seq:
                     return None
                 mark = Mark(row.seq, row.hash)
-                sound = row.digest == _digest(first, mark, row.data) and self.is_complete(connection, ends)
+                sound = row.digest == _digest(first, mark, row.data) and is_complete(connection, ends)
                 return (mark, row.data) if sound else None
         except StoreError:
             return None  # reading the log itself will say what is wrong

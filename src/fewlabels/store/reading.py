@@ -113,10 +113,6 @@ class Reading:
             news.append(self.since(connection, name, before, head))
         return in_order([new for new in news if new])
 
-    def is_complete(self, connection: Connection, ends: Mapping[str, Ends]) -> bool:
-        """Whether logs have as many events as they should. Counting is a hundred times as quick as reading them."""
-        return connection.scalar(_COUNT, {"names": list(ends)}) == sum(end.head.seq for end in ends.values())
-
     def ends(self, connection: Connection, name: str) -> Ends:
         """Where a log begins and ends."""
         with self.database.decoding():
@@ -167,6 +163,11 @@ class Reading:
         known = ", ".join(repr(known) for known in self.names_in(connection))
         have = f"There are {known}." if known else "There are none yet: create one."
         return GoneError(f"there is no assessment {name!r} in {self.database.shown}. {have}")
+
+
+def is_complete(connection: Connection, ends: Mapping[str, Ends]) -> bool:
+    """Whether logs have as many events as they should. Counting is a hundred times as quick as reading them."""
+    return connection.scalar(_COUNT, {"names": list(ends)}) == sum(end.head.seq for end in ends.values())
 
 
 def is_end(row: Any) -> bool:
