@@ -234,10 +234,13 @@ def test_a_batch_for_annotators_has_no_prediction_and_no_group(audit: fl.Assessm
     assert set(frame["label"]) == {""}
     written = (tmp_path / "batch.csv").read_text()
     assert not any(name in written for name in (*CLASSES, "step", "Boundary"))
-    # Half filled in, the same file is told.
+    # Half filled in, the same file is told, and not written over.
     frame.loc[:2, "label"] = [KNOWN.truth[item] for item in batch.ids[:3]]
     frame.to_csv(tmp_path / "batch.csv", index=False)
+    with pytest.raises(fl.InputError, match=r"already exists.*overwrite=True"):
+        batch.write(tmp_path / "batch.csv")
     assert audit.tell(tmp_path / "batch.csv") == 3
+    batch.write(tmp_path / "batch.csv", overwrite=True)
     assert audit.pending() == sorted(batch.ids[3:])
 
 
