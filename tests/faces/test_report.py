@@ -168,7 +168,7 @@ def test_the_headline_has_the_numbers_of_the_answer() -> None:
         ("best", "The class it gets right most often is"),
         ("estimate", "The classifier is right for"),
         ("compare", "north"),
-        ("confusion", "The most frequent mix-up: where it says"),
+        ("confusion", "The largest mix-up seen so far: where it says"),
         ("calibration", "The classifier's confidence is off by"),
         ("cost", "The class with the highest cost is"),
         ("recall", "The classifier's mean recall, averaged over the groups, is"),
