@@ -200,3 +200,4 @@ def test_no_mix_up_is_named_that_no_label_shows() -> None:
     seen = told_exactly(dict.fromkeys(CLASSES, (12, 3)), task=fl.Estimate(fl.Confusion()))
     assert "The largest mix-up seen so far: where it says" in find(seen).headline
     assert Confusions.of(seen, draws=200).finding().endswith(": 3 of 15 labels")
+    assert all(pair.seen or pair.items[0] >= 1 for pair in find(seen).confusions)

@@ -6,8 +6,8 @@ from typing import Any
 
 import fewlabels as fl
 from fewlabels import plots
-from fewlabels.plots.drawing.layout import FONT, frames, text_width
-from fewlabels.plots.drawing.picture import CORNERS, Box, Note
+from fewlabels.plots.drawing.layout import FONT, _left_words, frames, text_width
+from fewlabels.plots.drawing.picture import CORNERS, Box, Note, Tick
 from fewlabels.plots.scatter import Both, Scatter
 from tests.support.reports import told, told_exactly
 
@@ -69,3 +69,14 @@ def test_a_difference_of_shares_is_in_points() -> None:
     assert not any("%" in mark.tip for mark in difference.marks)
     rope: Any = plots.PLOTS["rope"].of(audit, draws=200)
     assert rope.finding().startswith("Accuracy of shirt minus coat: ")
+
+
+def test_of_two_names_something_is_left_of_both() -> None:
+    both = _left_words(Tick(0.5, "a very long name of a class → another very long name"), 380)
+    assert text_width(both) <= 0.42 * 380 - 10
+    first, second = both.split(" → ")
+    assert len(first) > 4
+    assert len(second) > 4
+    uneven = _left_words(Tick(0.5, "cat → another very long name"), 380)
+    assert uneven.startswith("cat → another v")
+    assert text_width(uneven) <= 0.42 * 380 - 10

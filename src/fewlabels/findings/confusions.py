@@ -123,12 +123,16 @@ def items_affected(row: Mapping[str, Any], target: str, level: float) -> tuple[f
 
 
 def confused(table: Table, rows: Sequence[GroupRow]) -> tuple[Confused, ...]:
-    """Return the mistakes of a table that are in groups whose number is known."""
+    """Return the mistakes of a table that are in groups whose number is known.
+
+    Those that no label showed are among them if they probably affect at least one item.
+    """
     known = {row.group for row in rows if row.is_known}
     names = ("group", "true", "labelled", "seen", "mean", "low", "high")
     level, target = table.settings["level"], table.settings["target"]
-    return tuple(
+    pairs = (
         Confused(**{name: row[name] for name in names}, items=items_affected(row, target, level))
         for row in table
         if row["group"] in known
     )
+    return tuple(pair for pair in pairs if pair.seen or pair.items[0] >= 1)

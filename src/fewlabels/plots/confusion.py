@@ -12,6 +12,7 @@ from fewlabels.findings.measures import HOLLOW
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics import Confusion as Metric
 from fewlabels.partition import by_predicted
+from fewlabels.plots.drawing.layout import ARROW
 from fewlabels.plots.drawing.picture import Axis, Box, Key, Note, Panel, Picture, Tick, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
@@ -207,7 +208,7 @@ class Confusions(Plot):
 
     def _entry(self, pair: Pair) -> Entry:
         mid, low, high = pair.items
-        name = f"{pair.predicted} → {pair.true}"
+        name = f"{pair.predicted}{ARROW}{pair.true}"
         tip = (
             f"predicted {shortened(pair.predicted)}, truly {shortened(pair.true)}: {pair.seen:,} of "
             f"{counted(pair.labelled, 'label')}; about {mid:,.0f} of {counted(pair.n, 'item')} ({low:,.0f} to "
