@@ -214,7 +214,9 @@ def test_confusions_are_those_that_labels_showed_and_then_the_largest() -> None:
     report, table = found("confusion"), asked("confusion").estimates(draws=1_000)
     known = {row.group for row in report.groups if row.evidence == "enough"}
     off = {(row["group"], row["true"]): row for row in table if row["group"] != row["true"] and row["group"] in known}
-    assert {(pair.group, pair.true) for pair in report.confusions} == set(off)
+    shown = {(pair.group, pair.true) for pair in report.confusions}
+    assert all(pair.seen or pair.items[0] >= 1 for pair in report.confusions)
+    assert len(off.keys() - shown) > 0  # what no label shows and what hardly any item would be is not a line
     order = [(pair.seen == 0, -pair.mean * off[pair.group, pair.true]["n"]) for pair in report.confusions]
     assert order == sorted(order)
     assert sum(pair.seen for pair in report.confusions) == sum(row.labelled - row.right for row in report.groups)

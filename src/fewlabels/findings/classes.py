@@ -9,6 +9,7 @@ import numpy as np
 
 from fewlabels.estimates import check_level, summed_up
 from fewlabels.findings.evidence import NOTES
+from fewlabels.findings.reading import predictor_of
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
 from fewlabels.partition import by_predicted, whole
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 RATIOS = ("precision", "recall", "f1")
 _WORDS = {
-    "precision": "When the classifier says this class, it is right less often than when it says any other",
+    "precision": "When the {whose} says this class, it is right less often than when it says any other",
     "recall": "It misses a larger share of this class than of any other",
     "f1": "Precision and recall together are worst for this class",
 }
@@ -103,7 +104,9 @@ def read_classes(
     for name, column in (("precision", "mean"), ("precision_low", "low"), ("precision_high", "high")):
         table = table.with_column(name, own[column])
     averages = _averages(values, true, overall, level, settings)
-    words = [*_worst(table, values), left_out_words(int((~seen).sum()))] if overall["labelled"] else []
+    words = (
+        [*_worst(table, values, predictor_of(audit)), left_out_words(int((~seen).sum()))] if overall["labelled"] else []
+    )
     return ClassReport(table, averages, tuple(filter(None, words)))
 
 
@@ -162,7 +165,7 @@ def _averages(
     return Table(columns, settings)
 
 
-def _worst(table: Table, values: dict[str, NDArray[np.float64]]) -> list[str]:
+def _worst(table: Table, values: dict[str, NDArray[np.float64]], whose: str) -> list[str]:
     """A sentence for each ratio: the class that is lowest most often in the draws, if it has labels of its own."""
     sentences, compared, style = [], {}, Style(share=True)
     for name, drawn in values.items():
@@ -190,7 +193,7 @@ def _worst(table: Table, values: dict[str, NDArray[np.float64]]) -> list[str]:
         value = style.spread(mean, low, high)
         sentences.append(
             f"{'Lowest' if sure >= 0.95 else 'Probably the lowest'} {noun}: {group}, {value}. "
-            f"{_WORDS[name]} (probability {probability(sure)})."
+            f"{_WORDS[name].format(whose=whose)} (probability {probability(sure)})."
         )
     return [*sentences, *_left_out(compared, len(table))]
 
