@@ -378,7 +378,8 @@ def test_the_report_about_a_judge_speaks_of_the_judge() -> None:
         metric_from("prevalence", fl.read_pool({"predicted": ["a", "b", "c"]}))
 
 
-def test_the_table_of_a_clear_gap_is_not_folded() -> None:
+def test_the_table_of_the_clearest_gap_is_not_folded() -> None:
+    """One table for each measure, all open, made a report of 16,000 pixels on a phone."""
     rng = np.random.default_rng(4)
     positive, sex = rng.random(1200) < 0.5, np.where(np.arange(1200) % 2, "m", "f")
     # It misses women who are positive, and takes men who are not for positive: it is as often right for both.
@@ -390,6 +391,7 @@ def test_the_table_of_a_clear_gap_is_not_folded() -> None:
     audit.tell({f"i{i}": "yes" if positive[i] else "no" for i in range(400)}, adopt=True)
     made = read(audit, draws=1_000, foresee=False).html()
     folded = {name: not is_open for is_open, name in re.findall(r"<details( open)?>\n<summary><b>([\w ]+)</b>", made)}
-    assert folded["Accuracy"] is False  # what was asked
-    assert folded["True positive rate"] is False  # what was found
-    assert folded["Selection rate"] is True  # it is counted: the first paragraphs say it
+    (shown,) = [name for name, is_folded in folded.items() if not is_folded]
+    gaps = {row["measure"]: row["low"] for row in audit.fairness(draws=1_000).gaps.rows()}
+    assert shown.lower() in ("true positive rate", "false positive rate", "precision")
+    assert gaps[shown.lower()] > 0.2
