@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.arrow import texts_at
+from fewlabels.checks import whole_number
 from fewlabels.labelling import progress
 from fewlabels.labelling.promises import check_promise
 from fewlabels.named import groups_from, metric_from
@@ -162,6 +163,8 @@ class Record:
 
         Columns seq, at, kind, item, label, step, annotator, note.
         """
+        after = whole_number(after, "The 'after' of log()", least=0)
+        last = None if last is None else whole_number(last, "The 'last' of log()", least=0)
         store = self._journal.store
         with self._journal.reading():  # which checks that the log of that name is still this one
             return store.log(self.name, after if last is None else max(after, store.head(self.name).seq - last))
