@@ -25,6 +25,16 @@ POOL = fl.read_pool(
 )
 
 
+MIRRORED = fl.read_pool({"scores": SCORES[::-1]}, classes=POOL.classes)
+
+
+def simulated(groups: Any = None, budgets: Any = (5,)) -> object:
+    task = fl.Estimate(fl.Accuracy())
+    return fl.simulate(
+        POOL, ["cat", "dog", "eel"] * 20, groups, task=task, methods="uniform+items", budgets=budgets, runs=2
+    )
+
+
 def audit() -> fl.Assessment:
     return fl.create(None, "pets", POOL)
 
@@ -96,6 +106,13 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], str]] = {
     "an answer of somebody else": (lambda a: a.retract(["i0"]), "it has no answer without a name"),
     "an unknown item": (lambda a: a.tell({"x9": "cat"}), "^unknown item 'x9': not in the pool"),
     "an unknown class": (lambda a: a.tell({"i0": "cow"}), "^'i0': unknown class 'cow'"),
+    "a forecast of a number": (lambda a: anything.forecast(a, stop=3), r"'stop' of forecast\(\) must be a Stop"),
+    "one budget of a simulation": (lambda _: simulated(budgets=5), r"budgets of a simulation is a list. Got 5"),
+    "groups of another pool": (lambda _: simulated(groups=fl.by_predicted(MIRRORED)), "this pool gives other groups"),
+    "an event before the first": (
+        lambda _: fl.create(store := fl.Store(None), "pets", POOL) and store.log("pets", after=-1),
+        r"'after' of log\(\) must be a whole number of at least 0",
+    ),
     "fewer than no confusions": (lambda a: a.confusions(-3), r"'most' of confusions\(\) must be a whole number"),
 }
 

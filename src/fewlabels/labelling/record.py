@@ -163,11 +163,12 @@ class Record:
 
         Columns seq, at, kind, item, label, step, annotator, note.
         """
-        after = whole_number(after, "The 'after' of log()", least=0)
-        last = None if last is None else whole_number(last, "The 'last' of log()", least=0)
         store = self._journal.store
         with self._journal.reading():  # which checks that the log of that name is still this one
-            return store.log(self.name, after if last is None else max(after, store.head(self.name).seq - last))
+            if last is not None:
+                last = whole_number(last, "The 'last' of log()", least=0)
+                after = max(after, store.head(self.name).seq - last)
+            return store.log(self.name, after)
 
     def history(self) -> list[Event]:
         """What happened to the items of the pool, in this assessment and in all others of the same pool, in order."""
