@@ -339,9 +339,9 @@ def test_texts_of_a_file_stay_as_they_are(tmp_path):
 
 
 def test_what_a_masked_array_hides_is_missing():
-    hidden = np.ma.masked_array([[0.5, 0.5], [0.1, 0.9]], mask=[[0, 0], [1, 0]])
+    hidden = np.ma.masked_array([[0.5, 0.5], [0.1, 0.9]], mask=[[False, False], [True, False]])
     with pytest.raises(InputError, match=r"row 2, column 'scores.0.': the score is missing"):
         read_pool(hidden)
-    words = np.ma.masked_array(["ant", "bee", "ant"], mask=[0, 0, 1])
+    words = np.ma.masked_array(["ant", "bee", "ant"], mask=[False, False, True])
     with pytest.raises(InputError, match="row 3, column 'predicted': the predicted class is missing"):
         read_pool({"predicted": words})
