@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fewlabels.assessment import Assessment
 from fewlabels.checks import of_kind
-from fewlabels.errors import InputError, PoolChangedError, StoreError
+from fewlabels.errors import PoolChangedError, StoreError
 from fewlabels.io.labels import checked, labelled_rows
 from fewlabels.labelling.journal import Journal
 from fewlabels.labelling.subject import Subject
 from fewlabels.metrics import Accuracy
 from fewlabels.named import check_groups, groups_from, policy_from, prior_from
-from fewlabels.partition import Partition, by_predicted, whole
+from fewlabels.partition import Partition, by_predicted, of_pool, whole
 from fewlabels.policies import Policy, default_policy
 from fewlabels.policies.anchors import default_anchor, default_strips
 from fewlabels.pool import Pool
@@ -121,11 +119,7 @@ def create(
     own = pool if model is None else pool.of(model)
     if groups is None:  # what is no task is refused below
         groups = whole(own) if isinstance(task, Task) and task.of_models else by_predicted(own)
-    groups = check_groups(groups_from(groups, own))
-    if len(groups.group) != pool.rows:
-        raise InputError(
-            "the groups belong to another pool: they have a different number of items. Make them from this pool."
-        )
+    groups = check_groups(of_pool(groups_from(groups, own), own))
     spec = Spec(
         task=task,
         groups=groups.recipe,
@@ -143,9 +137,6 @@ def create(
         gold_rate=gold_rate,
     )
     own = spec.of(pool)
-    made = spec.partition(own)
-    if made.names != groups.names or not np.array_equal(made.group, groups.group):
-        raise InputError("the groups belong to another pool: this pool gives other groups. Make them from this pool.")
     cells = spec.cells(own, groups)
     check_contest(task, cells)
     if policy is None and not task.of_models:

@@ -289,6 +289,30 @@ def test_the_views_agree_where_they_must() -> None:
         audit.estimates(groups=fl.whole(fl.read_pool([[0.9, 0.1], [0.2, 0.8]])))
 
 
+def test_groups_of_a_pool_of_the_same_size_are_refused() -> None:
+    """Groups of the same items in another order, or by other predictions, would be numbers about nothing."""
+    columns = {"predicted": ["ant", "bee"] * 20, "site": ["a", "a", "b", "b"] * 10}
+    pool, other = fl.read_pool(columns), fl.read_pool({name: values[::-1] for name, values in columns.items()})
+    audit = fl.create(None, "views", pool)
+    for groups in (
+        fl.by_column(other, "site"),
+        fl.by_predicted(other),
+        fl.cross(fl.whole(pool), fl.by_predicted(other)),
+    ):
+        with pytest.raises(InputError, match="this pool gives other groups"):
+            audit.estimates(groups=groups)
+        with pytest.raises(InputError, match="this pool gives other groups"):
+            fl.plan(pool, groups, budgets=[5], runs=2)
+    assert len(audit.estimates(groups=fl.by_column(fl.read_pool(columns), "site"))) == 2
+
+
+def test_groups_by_one_model_may_be_read_of_another() -> None:
+    models = fl.read_pool({"old": ["a", "b", "a", "b"], "new": ["a", "a", "b", "b"]}, models=["old", "new"])
+    audit = fl.create(None, "old", models, model="old")
+    assert len(audit.estimates(groups=fl.by_predicted(models.of("old")), model="new")) == 2
+    assert len(audit.estimates(groups=fl.by_predicted(models), model="new")) == 2
+
+
 @pytest.mark.parametrize("policy", [fl.UniformItems(), fl.Thompson()], ids=repr)
 def test_a_comparison_of_two_groups_says_nothing_of_the_others(policy: Policy) -> None:
     """Labels came from two groups only, so the whole pool is weighted by groups, the others at their prior mean."""

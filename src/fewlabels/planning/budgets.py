@@ -14,7 +14,7 @@ from fewlabels.labelling.askers import Asker
 from fewlabels.metrics import Accuracy
 from fewlabels.named import check_groups, groups_from, policy_from, prior_from
 from fewlabels.outcomes import Outcomes
-from fewlabels.partition import by_predicted, whole
+from fewlabels.partition import by_predicted, of_pool, whole
 from fewlabels.planning.asking import Game
 from fewlabels.planning.doubtful import USUAL, heard
 from fewlabels.planning.watching import Watch, generator, quantile, sharp, usual_stop
@@ -191,11 +191,7 @@ def plan(
     task, prior, policy = task or Estimate(Accuracy()), prior_from(prior), policy_from(policy)
     groups = None if groups is None else groups_from(groups, pool)
     partition = (whole(pool) if task.of_models else by_predicted(pool)) if groups is None else groups
-    if len(partition.group) != pool.rows:
-        raise InputError(
-            "the groups belong to another pool: they have a different number of items. Make them from this pool."
-        )
-    check_groups(partition)
+    check_groups(of_pool(partition, pool))
     spec = Spec(task, partition.recipe, prior, policy or default_policy(task, prior), target, seed, stop or Stop())
     game = first_game(spec, pool, partition, usual=policy is None)
     spec, cells = game.spec, game.cells

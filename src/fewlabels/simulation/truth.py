@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fewlabels.errors import InputError, LabelError, SpecError
+from fewlabels.errors import InputError, LabelError
 from fewlabels.io.answers import is_whole
 from fewlabels.io.labels import is_missing
 from fewlabels.metrics import Accuracy, CalibrationError, Cost
@@ -142,10 +142,6 @@ def truth(pool: Pool, labels: Labels, partition: Partition, task: Task, methods:
         raise InputError(
             f"a simulation needs the label of every item, and those of {pool.source} stay where they are. Write a few "
             "hundred thousand of its rows to a file, and simulate with that."
-        )
-    if len(partition.group) != len(pool):
-        raise SpecError(
-            "the groups belong to another pool: they have a different number of items. Make them from this pool."
         )
     specs = [Spec(task, partition.recipe, candidate.prior, candidate.policy, candidate.target) for candidate in methods]
     task.metric.check(pool, partition)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from fewlabels.checks import whole_number
 from fewlabels.errors import StoreError, WrongNameError
 from fewlabels.store.chain import Mark, founded
 from fewlabels.store.database import Database
@@ -171,7 +172,7 @@ class Store(Reading):
 
         Columns seq, at, kind, item, label, step, annotator, note.
         """
-        rows = self.events(name, after)
+        rows = self.events(name, whole_number(after, "The 'after' of log()", least=0))
         return Table({column: list(map(attrgetter(column), rows)) for column in _LOG})
 
     def labels(self, name: str) -> dict[str, str]:
