@@ -14,9 +14,10 @@ stratified  PPI++ within ten strata of equal size, labels in proportion (Fisch a
 neyman      ten strata; five labels in each, then as many as size × standard deviation asks for (Neyman 1934)
 active      active statistical inference (Zrnic and Candès 2024): items at random with probability ∝ √(s(1−s)), mixed
             with a share τ of uniform ones (0.5 and 0.1), weighted by the inverse probability
-ours        `fl.create(None, "overall", pool, fl.whole(pool), target="pool")`, in memory: the learned prior and Thompson
-            sampling over ten strips of confidence, with anchors
+ours        `fl.create(None, "overall", pool, fl.whole(pool), target="pool")`, in memory: the learned prior and
+            Neyman's rule over ten strips of confidence, with anchors
 ours+items  the same prior with labels at random
+ours+thompson  as ours, but Thompson sampling over the strips: the default before Neyman's rule
 
 With the package ppi-python on the path, ppi++ is checked against it.
 """
@@ -34,7 +35,7 @@ from scipy.special import expit, logit
 import fewlabels as fl
 from fewlabels.belief import Strata
 from fewlabels.policies.anchors import ESTIMATE, STRIPS
-from fewlabels.rectified import Rectified, Sample, rectified, unheard
+from fewlabels.rectified import Rectified, Sample, Strips, rectified, unheard
 from fewlabels.simulation.methods import method
 from fewlabels.simulation.order import asker_with_anchors
 from fewlabels.simulation.truth import truth as truth_of
@@ -165,10 +166,11 @@ PEERS: dict[str, Callable[[Values, Values, int, np.random.Generator], Found]] = 
 }
 
 
-def ours(case: Known, *, steered: bool) -> Callable[[Values, Values, int, np.random.Generator], Found]:
-    """The product: the learned prior, and Thompson sampling over strips of confidence or labels at random."""
+def ours(case: Known, policy: str) -> Callable[[Values, Values, int, np.random.Generator], Found]:
+    """The product: the learned prior, and a policy that asks in strips of confidence, or labels at random."""
+    steered = policy != "items"
     groups = fl.by_score(case.pool, STRIPS, "weight") if steered else fl.whole(case.pool)
-    one = method(f"learned+thompson+pool+anchor:{ESTIMATE}" if steered else "learned+items+pool")
+    one = method(f"learned+{policy}+pool+anchor:{ESTIMATE}" if steered else "learned+items+pool")
     truth = truth_of(case.pool, case.labels, groups, fl.Estimate(fl.Accuracy()), [one])
     ask, prior = asker_with_anchors(truth, one), one.prior.on(truth.cells, "pool")
 
@@ -176,7 +178,8 @@ def ours(case: Known, *, steered: bool) -> Callable[[Values, Values, int, np.ran
         items, anchor = ask(rng, n)
         fine = prior.belief(truth.outcomes(items))
         strata = Strata(fine, np.zeros(len(truth.cells), np.int64), np.array([len(case.pool)]))
-        sample = Sample(items, (case.outcome[items] == 0).astype(float), anchor)
+        strips = Strips.of(groups, items) if steered else None
+        sample = Sample(items, (case.outcome[items] == 0).astype(float), anchor, strips)
         belief: Strata | Rectified = strata
         if steered:
             bare = unheard(truth.cells.size, fine.counts.sum(axis=-1))
@@ -206,7 +209,8 @@ def measure(case: Known, n: int, runs: int, chosen: list[str]) -> None:
     """Print a line for each method, and how ours compares with the best peer."""
     assert case.pool.confidence is not None
     s, y = case.pool.confidence.astype(np.float64), (case.outcome == 0).astype(float)
-    mine = {"ours": ours(case, steered=True), "ours+items": ours(case, steered=False)}
+    policies = {"ours": "neyman", "ours+items": "items", "ours+thompson": "thompson"}
+    mine = {name: ours(case, policy) for name, policy in policies.items()}
     error: dict[str, float] = {}
     for name in chosen:
         estimate, times = (mine[name], 1) if name in mine else (PEERS[name], PEERS_TIMES)

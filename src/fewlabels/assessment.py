@@ -14,6 +14,7 @@ from fewlabels.labelling.supply import Supply
 from fewlabels.metrics import Confusion, Metric
 from fewlabels.results import Results
 from fewlabels.views import Views
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     import os
@@ -71,9 +72,9 @@ class Assessment(Labelling):
     def __repr__(self) -> str:
         # A debugger shows it at any time: it says what was read last, and reads nothing.
         ledger = self._journal.ledger
-        read = f", {ledger.labelled:,} labels, {int(ledger.pending.sum()):,} pending" if ledger.events else ""
+        read = f", {counted(ledger.labelled, 'label')}, {int(ledger.pending.sum()):,} pending" if ledger.events else ""
         closed = ", closed" if self._journal.store.database.is_closed else ""
-        return f"<Assessment {self.name!r}: {self.spec.task!r} of {len(self.groups):,} groups{read}{closed}>"
+        return f"<Assessment {self.name!r}: {self.spec.task!r} of {counted(len(self.groups), 'group')}{read}{closed}>"
 
     # --- reading
 
@@ -332,7 +333,7 @@ class Assessment(Labelling):
         from fewlabels.report import format_of, read, write
 
         format_of(path)  # refuse a wrong name before the work, not after it
-        put = [Rule(rule) if isinstance(rule, str) else rule for rule in rules]
+        put = [Rule(rule) if isinstance(rule, str) else rule for rule in several(rules, "The 'rules' of report()")]
         return write(read(self, level, rules=put, content=content), path)
 
     def _repr_html_(self) -> str:

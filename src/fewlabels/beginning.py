@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from fewlabels.assessment import Assessment
 from fewlabels.checks import of_kind
-from fewlabels.errors import InputError, PoolChangedError, StoreError
+from fewlabels.errors import PoolChangedError, StoreError
 from fewlabels.io.labels import checked, labelled_rows
 from fewlabels.labelling.journal import Journal
 from fewlabels.labelling.subject import Subject
 from fewlabels.metrics import Accuracy
 from fewlabels.named import check_groups, groups_from, policy_from, prior_from
-from fewlabels.partition import Partition, by_predicted, whole
+from fewlabels.partition import Partition, by_predicted, of_pool, whole
 from fewlabels.policies import Policy, default_policy
 from fewlabels.policies.anchors import default_anchor, default_strips
 from fewlabels.pool import Pool
@@ -75,8 +73,8 @@ def create(
         `Uniform()`, each group is judged by its own labels, and averages over many groups with few labels are pulled
         towards one half. Its name on the command line works too, such as "informed:10".
     policy
-        If not given, `Boundary()` to find groups with `Learned()`, else `Thompson()`; see `default_policy`. A name
-        works here too, such as "thompson".
+        If not given, `Boundary()` to find groups with `Learned()`, `Neyman()` for one number over all items, else
+        `Thompson()`; see `default_policy`. A name works here too, such as "thompson".
     target
         "population" for the classifier on items like these, "pool" for exactly these items.
     seed
@@ -121,11 +119,7 @@ def create(
     own = pool if model is None else pool.of(model)
     if groups is None:  # what is no task is refused below
         groups = whole(own) if isinstance(task, Task) and task.of_models else by_predicted(own)
-    groups = check_groups(groups_from(groups, own))
-    if len(groups.group) != pool.rows:
-        raise InputError(
-            "the groups belong to another pool: they have a different number of items. Make them from this pool."
-        )
+    groups = check_groups(of_pool(groups_from(groups, own), own))
     spec = Spec(
         task=task,
         groups=groups.recipe,
@@ -143,13 +137,10 @@ def create(
         gold_rate=gold_rate,
     )
     own = spec.of(pool)
-    made = spec.partition(own)
-    if made.names != groups.names or not np.array_equal(made.group, groups.group):
-        raise InputError("the groups belong to another pool: this pool gives other groups. Make them from this pool.")
     cells = spec.cells(own, groups)
     check_contest(task, cells)
     if policy is None and not task.of_models:
-        spec = replace(spec, strips=0 if spec.stop.guarantee else default_strips(task, prior, cells))
+        spec = spec.in_strips(default_strips(task, prior, cells))
         asking = spec.cells(own, spec.asking(own, groups))
         share = default_anchor(task, prior, spec.policy, asking) if anchor is None else spec.anchor
         spec = replace(spec, anchor=share)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from math import inf, nan
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from fewlabels.errors import Argument, FewlabelsError, InputError, SpecError, described
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 T = TypeVar("T")
 _MOST_DIGITS = 300
@@ -51,8 +49,9 @@ def several(values: Iterable[T], name: str, *, error: type[FewlabelsError] = Inp
     Traceback (most recent call last):
     fewlabels.errors.InputError: The 'only' of check() is a list. Got the text 'cat'; write ['cat'] instead.
     """
-    if isinstance(values, (str, bytes)):
-        raise error(f"{name} is a list. Got the text {values!r}; write [{values!r}] instead.")
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        kind = "the text " if isinstance(values, str) else ""
+        raise error(f"{name} is a list. Got {kind}{values!r}; write [{values!r}] instead.")
     return tuple(values)
 
 
@@ -102,14 +101,16 @@ def number_in(
     if not (low <= number <= high if ends else low < number < high) or number == inf:
         need = f"lie between {low:g} and {high:g}"
         if high == inf:
-            need = f"be a number {'of at least' if ends else 'above'} {low:g}"
+            need = "be a number" if low == -inf else f"be a number {'of at least' if ends else 'above'} {low:g}"
         raise error(f"{name} must {need}{f', {hint}' if hint else ''}. Got {value!r} instead.")
     return value if isinstance(value, (int, float)) else number
 
 
-def number_field(part: object, field: str, name: str, *, high: float = inf, ends: bool = False, hint: str = "") -> None:
-    """Check a field of a frozen part: a number of at least 0. A number of NumPy becomes one of Python."""
-    number = number_in(getattr(part, field), name, high=high, ends=ends, hint=hint, error=SpecError)
+def number_field(
+    part: object, field: str, name: str, *, low: float = 0, high: float = inf, ends: bool = False, hint: str = ""
+) -> None:
+    """Check a field of a frozen part: a number between two limits. A number of NumPy becomes one of Python."""
+    number = number_in(getattr(part, field), name, low=low, high=high, ends=ends, hint=hint, error=SpecError)
     object.__setattr__(part, field, number)
 
 

@@ -323,19 +323,53 @@ def cross(*partitions: Partition) -> Partition:
     return Partition(names, group.astype(np.int32), recipe, partitions[0].count)
 
 
+_MAKERS: dict[str, Callable[[Pool, Mapping[str, Any]], Partition]] = {
+    "whole": lambda pool, _: whole(pool),
+    "predicted": lambda pool, _: by_predicted(pool),
+    "score": lambda pool, recipe: by_score(pool, recipe["bins"], recipe["equal"]),
+    "column": lambda pool, recipe: by_column(pool, recipe["column"], _bins_of(recipe)),
+    "map": lambda pool, recipe: by_map(pool, recipe["classes"]),
+    "cross": lambda pool, recipe: cross(*(partition_from_recipe(pool, part) for part in recipe["of"])),
+}
+
+
 def partition_from_recipe(pool: Pool, recipe: Mapping[str, Any]) -> Partition:
     """Make the partition that a recipe describes from the pool."""
-    makers: dict[str, Callable[[], Partition]] = {
-        "whole": lambda: whole(pool),
-        "predicted": lambda: by_predicted(pool),
-        "score": lambda: by_score(pool, recipe["bins"], recipe["equal"]),
-        "column": lambda: by_column(pool, recipe["column"], _bins_of(recipe)),
-        "map": lambda: by_map(pool, recipe["classes"]),
-        "cross": lambda: cross(*(partition_from_recipe(pool, part) for part in recipe["of"])),
-    }
-    if recipe.get("by") not in makers:
-        raise InputError(f"unknown way to make groups: {recipe.get('by')!r}. The known ways are {', '.join(makers)}.")
-    return makers[recipe["by"]]()
+    if recipe.get("by") not in _MAKERS:
+        raise InputError(f"unknown way to make groups: {recipe.get('by')!r}. The known ways are {', '.join(_MAKERS)}.")
+    return _MAKERS[recipe["by"]](pool, recipe)
+
+
+def of_pool(groups: Partition, *pools: Pool) -> Partition:
+    """Return the groups if they are what their recipe makes of one of these pools; otherwise raise an InputError.
+
+    The pools have the same items, with the predictions of different models.
+
+    >>> import fewlabels as fl
+    >>> old, new = (fl.read_pool({"predicted": answers}) for answers in (["a", "b", "a"], ["a", "b", "b"]))
+    >>> of_pool(fl.by_predicted(old), new)
+    Traceback (most recent call last):
+    fewlabels.errors.InputError: the groups belong to another pool: this pool gives other groups. Make them from this
+    pool.
+    """
+    if len(groups.group) == pools[0].rows and any(_makes(pool, groups) for pool in pools):
+        return groups
+    same = len(groups.group) == pools[0].rows
+    why = "this pool gives other groups" if same else "they have a different number of items"
+    raise InputError(f"the groups belong to another pool: {why}. Make them from this pool.")
+
+
+def _makes(pool: Pool, groups: Partition) -> bool:
+    try:
+        made = partition_from_recipe(pool, groups.recipe)
+    except InputError:  # such as a column that the pool does not have
+        return False
+    return made.names == groups.names and np.array_equal(made.group, groups.group)
+
+
+def has_recipe(groups: Partition) -> bool:
+    """Whether a recipe makes the groups from a pool. Those put together for a comparison with a judge have none."""
+    return groups.recipe.get("by") in _MAKERS
 
 
 def _bins_of(recipe: Mapping[str, Any]) -> Bins | None:

@@ -14,7 +14,7 @@ from fewlabels.errors import Argument, InputError, LabelError, sentence
 from fewlabels.evidence import coded, middles
 from fewlabels.hashing import column_bytes, framed
 from fewlabels.index import Index
-from fewlabels.wording import plural, some_of
+from fewlabels.wording import counted, plural, some_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -133,8 +133,8 @@ class Pool:
     def __repr__(self) -> str:
         told = "confidence" if self.confidence is not None else "predictions"
         has = "scores" if self.score_sums is not None else told
-        items, classes = f"{len(self):,} items", f"{len(self.choices):,} classes"
-        models = f"{len(self.models):,} models, " if self.models else ""
+        items, classes = counted(len(self), "item"), counted(len(self.choices), "class")
+        models = f"{counted(len(self.models), 'model')}, " if self.models else ""
         return f"<Pool: {items}, {models}{classes}, {has}, from {self.source}>"
 
     @property

@@ -2,13 +2,14 @@
 
 A belief that learns from steered labels can be off for all items together, and its interval does not show it: groups
 without labels are judged by those that have some. Labels drawn at random from the whole pool (anchors) are few, but
-their mean is unbiased whatever the truth. `rectified` combines the two into one number.
+their mean is unbiased whatever the truth. `rectified` combines the two into one number. Where labels were asked for in
+strips of confidence, every label speaks for its strip, so that all of them correct the number.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief, Strata, Target
+    from fewlabels.partition import Partition
 
 # How far the belief may be off for all items after steered asking, as a change of every item's log-odds: its standard
 # deviation, and how probable that is beforehand. Measured: docs/learned-prior-measured.md has the table.
@@ -41,6 +43,31 @@ _DRAWS = 1_000
 
 
 @dataclass(frozen=True, eq=False)
+class Strips:
+    """Parts of the pool within which items were drawn at random, although some parts were asked about more than others.
+
+    Parameters
+    ----------
+    sizes
+        The number of items in each strip, shape (strips,).
+    strip
+        The strip of each item that was asked for, shape (asked,).
+    counts
+        Whether the item was drawn at random from all free ones of its strip, shape (asked,).
+    """
+
+    sizes: NDArray[np.int64]
+    strip: NDArray[np.int64]
+    counts: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, asking: Partition, items: NDArray[np.int64], counts: NDArray[np.bool_] | None = None) -> Self:
+        """The groups of asking as strips; if `counts` is not given, all of these items were drawn within them."""
+        drawn = np.ones(len(items), dtype=bool) if counts is None else counts
+        return cls(asking.sizes, asking.group[items].astype(np.int64), drawn)
+
+
+@dataclass(frozen=True, eq=False)
 class Sample:
     """The items that were asked for, in the order of the steps, with what their labels show.
 
@@ -52,11 +79,14 @@ class Sample:
         1 where the label shows a right prediction, 0 where a wrong one, NaN where there is none, shape (asked,).
     anchor
         Whether the item was drawn at random from all that were free, shape (asked,).
+    strips
+        The strips in which items were asked for, if the question is one number over all of them.
     """
 
     items: NDArray[np.int64]
     right: NDArray[np.float64]
     anchor: NDArray[np.bool_]
+    strips: Strips | None = None
 
     @classmethod
     def none(cls) -> Sample:
@@ -73,11 +103,20 @@ class Sample:
         """How many labels were drawn at random from all items."""
         return int((self.anchor & self.labelled).sum())
 
+    @property
+    def in_all_strips(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]] | None:
+        """Sizes of strips, strip of each item, and whether its label speaks for it; None if a strip has no label."""
+        if self.strips is None:
+            return None
+        sizes, strip, counts = self.strips.sizes, self.strips.strip, self.strips.counts & self.labelled
+        missing = np.bincount(strip[counts], minlength=len(sizes)) == 0
+        return None if missing[sizes > 0].any() else (sizes, strip, counts)
+
     def relabelled(self, items: NDArray[np.int64], right: NDArray[np.bool_]) -> Sample:
         """Give the items other labels: whether the predictions of these are right, and none for the others."""
         shown = np.full(int(max(self.items.max(initial=0), items.max(initial=0))) + 1, np.nan)
         shown[items] = right
-        return Sample(self.items, shown[self.items], self.anchor)
+        return replace(self, right=shown[self.items])
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +152,7 @@ class Binned:
         """Confidences, sample and counts for `rectified`: bins, and then the sample's items, which count 0."""
         bins, asked = len(self.confidence), len(sample.items)
         confidence = np.concatenate([self.confidence, self.scores[sample.items]])
-        rows = Sample(bins + np.arange(asked), sample.right, sample.anchor)
+        rows = replace(sample, items=bins + np.arange(asked))
         return confidence, rows, np.concatenate([self.count, np.zeros(asked, dtype=np.int64)])
 
 
@@ -141,41 +180,83 @@ def recalibrated(confidence: NDArray[np.float64] | None, items: int, sample: Sam
     return fitted
 
 
+class Residual(NamedTuple):
+    """The mean of right_i − f_i in a part of the pool, its variance, and how many degrees of freedom that has."""
+
+    mean: float
+    variance: float
+    degrees: float
+
+    @classmethod
+    def of(cls, r: NDArray[np.float64], counts: NDArray[np.bool_], items: int, usual: float) -> Self:
+        """Estimate it from the residuals r of the items that were asked for, in the order of asking.
+
+        The t-th of them, if it `counts`, is any of the F_t items that were free at that time, so
+
+        T_t = (Σ_{asked before} r + F_t r_t) / N
+
+        is right on average for any f that does not depend on its label, however the other items were chosen: the items
+        asked before are known, and F_t r_t estimates Σ r over the rest. The T_t are averaged with weights 1/F_t², so
+        that where all items are labelled no doubt is left. `usual` is the variance of r that f expects.
+        """
+        free = items - np.arange(len(r), dtype=float)
+        each = (np.cumsum(r) - r + free * r) / items
+        weight, own = 1 / free[counts] ** 2, r[counts]
+        degrees = len(own) - 1 + _EXPECTED
+        # Where mistakes are rare, the labels often show none, and would be too sure of it.
+        variance = max((((own - own.mean()) ** 2).sum() + _EXPECTED * usual) / degrees, usual)
+        total = float(weight.sum())
+        return cls(float((weight * each[counts]).sum() / total), variance / total / items**2, degrees)
+
+    @classmethod
+    def together(cls, parts: list[Self], weight: NDArray[np.float64]) -> Self:
+        """The weighted mean of independent ones, with the degrees of freedom of Welch and Satterthwaite."""
+        mean, variance, degrees = np.array(parts).T
+        variance = weight**2 * variance
+        total = float(variance.sum())
+        return cls(float(weight @ mean), total, total**2 / float((variance**2 / degrees).sum()))
+
+    @property
+    def sd(self) -> float:
+        """Its standard deviation. A variance from few labels is itself uncertain: with this one, normal intervals are
+        as long as those of Student's t.
+        """
+        return student(round(self.degrees)) / 1.959964 * float(np.sqrt(self.variance))
+
+
 def anchored_mean(
     expected: NDArray[np.float64], sample: Sample, count: NDArray[np.int64] | None = None
 ) -> tuple[float, float]:
     """The share right among all items by the anchors, and its standard deviation; (0, ∞) without anchors.
 
-    Let r_i = right_i − f_i. The t-th item asked for, if it is an anchor, is any of the F_t items free at that time, so
-
-    T_t = mean f + (Σ_{asked before} r + F_t r_t) / N
-
-    is right on average for any f that does not depend on its label, however the other items were chosen: the items
-    asked before are known, and F_t r_t estimates Σ r over the rest (the difference estimator). The T_t are averaged
-    with weights 1/F_t², so that in a pool that is labelled to the end no doubt is left. `count` is how many items each
+    It is the mean of f, the `expected` shares, plus the mean of right − f by the anchors (`Residual`): the difference
+    estimator. In strips every label speaks for its strip. So as soon as each strip has a label, the mean of right − f
+    is Σ_k n_k/N · that of strip k, which has n_k of the N items (a stratified sample). `count` is how many items each
     row stands for, as in `Pool.count`.
 
     >>> sample = Sample(np.array([0, 2, 1]), np.array([1.0, 1.0, 0.0]), np.array([True, False, True]))
     >>> round(anchored_mean(np.full(3, 0.5), sample)[0], 3)  # T_1 = 1, T_3 = 2/3, with weights 1 to 9
     0.7
+    >>> strips = Strips(np.array([1, 2]), np.array([0, 1, 1]), np.array([True, True, True]))
+    >>> round(anchored_mean(np.full(3, 0.5), replace(sample, strips=strips))[0], 3)  # 1/3 · 1 + 2/3 · 0.6
+    0.733
     """
-    counts = sample.anchor & sample.labelled
-    if not counts.any():
+    items = len(expected) if count is None else int(count.sum())
+    r, doubt = np.nan_to_num(sample.right - expected[sample.items]), expected * (1 - expected)
+    if sample.in_all_strips is not None:
+        sizes, strip, counts = sample.in_all_strips
+        parts = []
+        for k in np.flatnonzero(sizes).tolist():
+            here = strip == k
+            usual = float(doubt[sample.items[here & counts]].mean())
+            parts.append(Residual.of(r[here], counts[here], int(sizes[k]), usual))
+        found = Residual.together(parts, sizes[sizes > 0] / items)
+    elif sample.anchors:
+        counts = sample.anchor & sample.labelled
+        found = Residual.of(r, counts, items, float(np.average(doubt, weights=count)))
+    else:
         return 0.0, np.inf
-    items, r = (
-        len(expected) if count is None else int(count.sum()),
-        np.nan_to_num(sample.right - expected[sample.items]),
-    )
-    free = items - np.arange(len(r), dtype=float)
-    each = np.average(expected, weights=count) + (np.cumsum(r) - r + free * r) / items
-    weight, own, n = 1 / free[counts] ** 2, r[counts], int(counts.sum())
-    usual, degrees = float(np.average(expected * (1 - expected), weights=count)), n - 1 + _EXPECTED
-    # Where mistakes are rare, the anchors often have none, and would be too sure of it.
-    variance = max((((own - own.mean()) ** 2).sum() + _EXPECTED * usual) / degrees, usual)
-    # With few anchors their spread is itself uncertain: normal intervals of this length are those of Student's t.
-    longer = student(round(degrees)) / 1.959964
-    sd = longer * np.sqrt(variance / weight.sum()) / items
-    return float((weight * each[counts]).sum() / weight.sum()), float(sd)
+    return float(np.average(expected, weights=count)) + found.mean, found.sd
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from fewlabels.metrics import Accuracy
 from fewlabels.named import groups_from
 from fewlabels.partition import by_score, cross
 from fewlabels.standing import Standing, missing_labels, standing
+from fewlabels.stopping import Stop
 from fewlabels.table import Table
 from fewlabels.tasks import Answer, Task
 
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from fewlabels.metrics import Metric
     from fewlabels.noise import Reliability
     from fewlabels.partition import Partition
-    from fewlabels.stopping import Stop
     from fewlabels.views import Views
 
 
@@ -123,7 +123,7 @@ class Results:
 
     def standing(self, stop: Stop | None, draws: int) -> Standing:
         """Progress towards stopping rules; the assessment's own, if none are given."""
-        stop = self._journal.subject.spec.stop if stop is None else stop
+        stop = self._journal.subject.spec.stop if stop is None else of_kind(stop, Stop, "The 'stop' of standing()")
         with self._journal.reading() as ledger:
             adopted, task = ledger.adopted, self._task(ledger)
         _, belief, cells = self._views.view(None, None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields, is_dataclass
+from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from fewlabels import metrics, parts, policies, priors, tasks
@@ -145,6 +145,15 @@ class Spec:
     def asking(self, pool: Pool, partition: Partition) -> Partition:
         """The groups in which items are asked for: those of the question, or strips of confidence in place of one."""
         return by_score(pool, self.strips, "weight") if self.strips else partition
+
+    def in_strips(self, strips: int) -> Spec:
+        """Return the same definition, asking in that many strips of confidence by Neyman's rule.
+
+        With no strips it stays as it is, and so it does if something is guaranteed.
+        """
+        if not strips or self.stop.guarantee:
+            return self
+        return replace(self, strips=strips, policy=policies.Neyman())
 
     def cells(self, pool: Pool, partition: Partition) -> Cells:
         """The cells of the metric. Parts that do not go together are a SpecError."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple, Self, cast
 import numpy as np
 
 from fewlabels.belief import Belief, Strata
-from fewlabels.errors import Argument, InputError, SpecError
+from fewlabels.errors import Argument, SpecError
 from fewlabels.labelling.twin import twin
 from fewlabels.named import groups_from, metric_from
-from fewlabels.partition import Partition, cross, partition_from_recipe, whole
+from fewlabels.partition import Partition, cross, has_recipe, of_pool, partition_from_recipe, whole
 from fewlabels.rectified import rectified, unheard
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fewlabels.labelling.ledger import Ledger
     from fewlabels.learned.models import ModelsBelief
     from fewlabels.metrics import Metric
+    from fewlabels.pool import Pool
     from fewlabels.priors import Prepared
     from fewlabels.rectified import Sample
 
@@ -196,7 +197,7 @@ class Views:
         subject = self.journal.subject
         task, pool = subject.spec.task, subject.pool_of(model)
         metric = task.metric if metric is None else metric_from(metric, pool)
-        groups = None if groups is None else groups_from(groups, pool)
+        groups = None if groups is None else self._given(groups, pool)
         own = groups is None or (groups is subject.groups and len(groups) > 1 and at is None)
         if own and metric == task.metric and subject.is_own(model) and not subject.spec.strips:
             return View(metric, self._levels(self.belief()), self.journal.subject.cells)
@@ -216,7 +217,10 @@ class Views:
         subject = self.journal.subject
         if subject.spec.task.of_models:
             return self._of_models(metric, groups or subject.groups, model)
-        pool, groups = subject.pool_of(model), self._fitting(groups or subject.groups_of(model), model)
+        pool = subject.pool_of(model)
+        groups = subject.groups_of(model) if groups is None else groups
+        if len(groups.group) != pool.rows:  # items were named since they were made
+            groups = partition_from_recipe(pool, groups.recipe)
         metric.check(pool, groups)
         cells = metric.cells(pool, groups)
         with self.journal.reading() as now:
@@ -243,16 +247,13 @@ class Views:
                 parts[k] = rectified(belief, pool.confidence, shown, rng, pool.count, drawn, bare=bare)
         return View(metric, parts[0] if voting is None else self.beliefs.mixed(parts), cells)
 
-    def _fitting(self, groups: Partition, model: str | None) -> Partition:
-        """Groups of the pool as it is now; InputError if they belong to another."""
-        subject = self.journal.subject
-        if len(groups.group) == subject.pool.rows:
+    def _given(self, groups: Partition | str, pool: Pool) -> Partition:
+        """Groups that a caller names or has made; an InputError if they belong to another pool."""
+        subject, is_named = self.journal.subject, isinstance(groups, str)
+        groups = groups_from(groups, pool)
+        if is_named or groups is subject.groups or pool.reserve is not None or not has_recipe(groups):
             return groups
-        if subject.pool.reserve is None:
-            raise InputError(
-                "these groups belong to another pool: they have a different number of items. Make them from audit.pool."
-            )
-        return partition_from_recipe(subject.pool_of(model), groups.recipe)  # items were named since they were made
+        return of_pool(groups, pool, subject.whole, *map(subject.whole.of, subject.whole.models))
 
     def _labels(self, ledger: Ledger, at: Ledger | None) -> _Labels:
         """The labels of a ledger: the present one, or one of an earlier state of the log."""
@@ -294,7 +295,7 @@ class Views:
         rows, simple = task.cells(pools, groups), metric.marginal and not metric.high_is_bad
         if model is None and not simple:
             raise SpecError(
-                f"{subject.name!r} is about several models, and {type(metric).__name__}() is about one. Name it, with ",
+                f"{subject.name!r} is about several models, and this question is about one of them. Name it, with ",
                 Argument("model"),
                 ".",
             )

@@ -25,6 +25,16 @@ POOL = fl.read_pool(
 )
 
 
+MIRRORED = fl.read_pool({"scores": SCORES[::-1]}, classes=POOL.classes)
+
+
+def simulated(groups: Any = None, budgets: Any = (5,)) -> object:
+    task = fl.Estimate(fl.Accuracy())
+    return fl.simulate(
+        POOL, ["cat", "dog", "eel"] * 20, groups, task=task, methods="uniform+items", budgets=budgets, runs=2
+    )
+
+
 def audit() -> fl.Assessment:
     return fl.create(None, "pets", POOL)
 
@@ -74,6 +84,35 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], str]] = {
         "takes the group of each class",
     ),
     "no judge": (lambda a: a.judges(), "has no judge.*evidence="),
+    "an id alone": (lambda a: a.withdraw(3), r"write \[3\] instead"),
+    "one id to skip": (lambda a: a.skip("i0"), r"'ids' of skip\(\) is a list. Got the text 'i0'"),
+    "a number as a note": (lambda a: a.tell({"i0": "cat"}, adopt=True, note=3), "A note must be a text. Got 3"),
+    "a number as a key": (lambda a: a.tell({"i0": "cat"}, adopt=True, key=3), "key of a call must be a text. Got 3"),
+    "a number as a stopping rule": (lambda a: a.standing(stop=3), r"'stop' of standing\(\) must be a Stop, such as"),
+    "a place of the log in words": (lambda a: a.log(after="all"), r"'after' of log\(\) must be a whole number"),
+    "fewer than no events": (lambda a: a.log(last=-1), r"'last' of log\(\) must be a whole number of at least 0"),
+    "one column of an item": (lambda a: a.item("i0", columns="sex"), r"write \['sex'\] instead"),
+    "one person": (lambda a: a.expire(0, people="ann"), r"write \['ann'\] instead"),
+    "one rule of a report": (lambda a: a.report("r.html", rules="accuracy >= 0.9"), r"'rules' of report\(\) is a list"),
+    "one group of a rule": (lambda _: anything.Rule("accuracy >= 0.9", only="cat"), r"'only' of a rule is a list"),
+    "a number of groups in only": (lambda a: a.check("accuracy >= 0.9", only=3), r"write \[3\] instead"),
+    "the name of a metric in a task": (lambda _: anything.Identify("accuracy"), "must be a metric, such as Accuracy"),
+    "a line in words": (
+        lambda _: anything.Certify(fl.Accuracy(), at_least="x"),
+        r"line of Certify\(\) must be a number",
+    ),
+    "how many classes": (lambda _: anything.read_pool(SCORES, classes=3), r"classes= must be a list of names.*=\[3\]"),
+    "how many columns": (lambda _: anything.read_pool(SCORES, columns=3), "columns= must be a list of names"),
+    "an answer of somebody else": (lambda a: a.retract(["i0"]), "it has no answer without a name"),
+    "an unknown item": (lambda a: a.tell({"x9": "cat"}), "^unknown item 'x9': not in the pool"),
+    "an unknown class": (lambda a: a.tell({"i0": "cow"}), "^'i0': unknown class 'cow'"),
+    "a forecast of a number": (lambda a: anything.forecast(a, stop=3), r"'stop' of forecast\(\) must be a Stop"),
+    "one budget of a simulation": (lambda _: simulated(budgets=5), r"budgets of a simulation is a list. Got 5"),
+    "groups of another pool": (lambda _: simulated(groups=fl.by_predicted(MIRRORED)), "this pool gives other groups"),
+    "an event before the first": (
+        lambda _: fl.create(store := fl.Store(None), "pets", POOL) and store.log("pets", after=-1),
+        r"'after' of log\(\) must be a whole number of at least 0",
+    ),
     "fewer than no confusions": (lambda a: a.confusions(-3), r"'most' of confusions\(\) must be a whole number"),
 }
 

@@ -1,4 +1,4 @@
-"""A metric that a user writes, as docs/architecture.md says how: it says itself how its values are to be read."""
+"""A metric that a user writes, as docs/parts.md says how: it says itself how its values are to be read."""
 
 from __future__ import annotations
 

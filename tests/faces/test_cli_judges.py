@@ -286,3 +286,18 @@ def test_answers_of_several_systems_to_the_same_questions(tmp_path, monkeypatch)
     assert (
         "is already that of row" in run("new", "audit.db", "again", "long.jsonl", "--verdict", "judge", code=2).output
     )
+
+
+def test_a_judge_is_not_called_a_classifier(runs):
+    """Tables, rules and the words of a report are about the judge, where its verdicts are the predictions."""
+    run("new", "audit.db", "runs.jsonl", "--verdict", "judge_says")
+    label("runs", runs, 80)
+    run("report", "audit.db", "-o", "audit.html", "--no-forecast")
+    report = Path("audit.html").read_text(encoding="utf-8").split("All settings")[0]
+    shown = [report, run("classes", "audit.db").output, run("show", "audit.db").output]
+    shown += [run("check", "audit.db", "--overall", "accuracy >= 0.97", code=3).output]
+    for words in shown:
+        assert "classifier" not in words
+    assert "the judge" in shown[3]
+    rule = run("check", "audit.db", "--every", "recall:pass >= 0.8", "--groups", "column:system", code=4).output
+    assert "labels are asked for in the whole pool, and the rule is about other groups" in said(rule)

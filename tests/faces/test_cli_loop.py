@@ -118,8 +118,13 @@ def test_a_batch_is_not_written_over_another(folder) -> None:
     run("ask", "audit.db", "-o", "batch.csv")
     assert "batch.csv already exists" in run("ask", "audit.db", "-o", "batch.csv", code=2).output
     assert len(fl.load("audit.db", "predictions").pending()) == 10
+    for what in ("batch", "disputed"):
+        assert "batch.csv already exists" in run("export", "audit.db", what, "-o", "batch.csv", code=2).output
     run("ask", "audit.db", "-o", "batch.csv", "--overwrite")
     assert len(fl.load("audit.db", "predictions").pending()) == 20
+    run("export", "audit.db", "batch", "-o", "batch.csv", "--overwrite")
+    assert len((folder / "batch.csv").read_text().splitlines()) == 21
+    run("export", "audit.db", "log", "-o", "batch.csv")  # it can be made again, so it is replaced as any output
 
 
 def test_nothing_is_asked_when_the_batch_cannot_be_written(folder) -> None:

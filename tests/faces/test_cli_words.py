@@ -92,7 +92,7 @@ def test_escapes_in_names_never_reach_the_terminal(tmp_path):
     with pytest.MonkeyPatch.context() as patch:
         shown = _Terminal()
         patch.setattr(sys, "stdout", shown)
-        write([{"id": bad}], ["id"], None, "csv")
+        write({"id": [bad]}, None, "csv")
     assert shown.getvalue() == "id\na\\x1b[2J\\x9b31m\\u202eb\n"
 
 

@@ -168,7 +168,7 @@ def test_the_headline_has_the_numbers_of_the_answer() -> None:
         ("best", "The class it gets right most often is"),
         ("estimate", "The classifier is right for"),
         ("compare", "north"),
-        ("confusion", "The most frequent mix-up: where it says"),
+        ("confusion", "The largest mix-up seen so far: where it says"),
         ("calibration", "The classifier's confidence is off by"),
         ("cost", "The class with the highest cost is"),
         ("recall", "The classifier's mean recall, averaged over the groups, is"),
@@ -214,7 +214,9 @@ def test_confusions_are_those_that_labels_showed_and_then_the_largest() -> None:
     report, table = found("confusion"), asked("confusion").estimates(draws=1_000)
     known = {row.group for row in report.groups if row.evidence == "enough"}
     off = {(row["group"], row["true"]): row for row in table if row["group"] != row["true"] and row["group"] in known}
-    assert {(pair.group, pair.true) for pair in report.confusions} == set(off)
+    shown = {(pair.group, pair.true) for pair in report.confusions}
+    assert all(pair.seen or pair.items[0] >= 1 for pair in report.confusions)
+    assert len(off.keys() - shown) > 0  # what no label shows and what hardly any item would be is not a line
     order = [(pair.seen == 0, -pair.mean * off[pair.group, pair.true]["n"]) for pair in report.confusions]
     assert order == sorted(order)
     assert sum(pair.seen for pair in report.confusions) == sum(row.labelled - row.right for row in report.groups)
@@ -376,7 +378,8 @@ def test_the_report_about_a_judge_speaks_of_the_judge() -> None:
         metric_from("prevalence", fl.read_pool({"predicted": ["a", "b", "c"]}))
 
 
-def test_the_table_of_a_clear_gap_is_not_folded() -> None:
+def test_the_table_of_the_clearest_gap_is_not_folded() -> None:
+    """One table for each measure, all open, made a report of 16,000 pixels on a phone."""
     rng = np.random.default_rng(4)
     positive, sex = rng.random(1200) < 0.5, np.where(np.arange(1200) % 2, "m", "f")
     # It misses women who are positive, and takes men who are not for positive: it is as often right for both.
@@ -388,6 +391,7 @@ def test_the_table_of_a_clear_gap_is_not_folded() -> None:
     audit.tell({f"i{i}": "yes" if positive[i] else "no" for i in range(400)}, adopt=True)
     made = read(audit, draws=1_000, foresee=False).html()
     folded = {name: not is_open for is_open, name in re.findall(r"<details( open)?>\n<summary><b>([\w ]+)</b>", made)}
-    assert folded["Accuracy"] is False  # what was asked
-    assert folded["True positive rate"] is False  # what was found
-    assert folded["Selection rate"] is True  # it is counted: the first paragraphs say it
+    (shown,) = [name for name, is_folded in folded.items() if not is_folded]
+    gaps = {row["measure"]: row["low"] for row in audit.fairness(draws=1_000).gaps.rows()}
+    assert shown.lower() in ("true positive rate", "false positive rate", "precision")
+    assert gaps[shown.lower()] > 0.2

@@ -91,3 +91,25 @@ def test_an_open_dashboard_does_not_keep_the_server_from_ending(house: House, si
         house.server.start()
     site.audit().ask(3)
     page.wait_for_function("() => document.querySelectorAll('.tile b')[1]?.textContent === '3'")  # and it comes back
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("site", [{"overlap": 2, "name": "thumbs"}], indirect=True)
+def test_what_a_thumb_presses_is_large_enough(house: House, site: Site) -> None:
+    """On a phone, the links at the top of each page were 24 pixels high, and what unfolds 36."""
+    audit = site.audit()
+    for who, other in (("ann", "class 0"), ("bob", "class 1")):
+        ids = audit.ask(6, annotator=who).ids
+        audit.tell(dict.fromkeys(ids, "class 2") | dict.fromkeys(ids[:2], other), annotator=who)
+    page = house.come(site.owner, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    for path in ("dashboard", "decide", "answers", "guide", "label"):
+        page.goto(f"{house.server.address}/{path}/{quote(site.name)}")
+        page.wait_for_selector({"dashboard": "summary", "label": "#item >> visible=true"}.get(path, "main h1"))
+        small = page.evaluate(
+            """() => [...document.querySelectorAll("a, button, input, select, summary, textarea")].filter((one) => {
+                const { height, left } = one.getBoundingClientRect();
+                return height && left > -100 && height < 43.5 && getComputedStyle(one).display !== "inline";
+            }).map((one) => one.outerHTML)"""
+        )
+        assert not small
+        assert page.evaluate("document.documentElement.scrollWidth") == 390

@@ -57,17 +57,19 @@ def paced(rows: list[tuple[float, str, str, str]]) -> Pace:
 def test_the_pace_is_that_of_the_last_quarter_of_an_hour() -> None:
     steady = [(float(minutes), "ann", "label", f"i{minutes}") for minutes in range(60, -1, -1)]
     now = NOW.timestamp()
-    assert paced(steady).per_hour(now) == 64  # 16 answers in 15 minutes
+    assert paced(steady).recent(now).per_hour() == 64  # 16 answers in 15 minutes
     both = sorted([*steady, (2.0, "bob", "label", "x"), (1.0, "bob", "label", "y")], key=lambda row: -row[0])
     pace = paced(both)
-    assert pace.per_hour(now, "bob") == 60  # two in two minutes
-    assert pace.per_hour(now, "ann") == 64
-    assert pace.per_hour(now + 301, "bob") == 0  # away for five minutes
-    assert pace.present(now + 239) == {"ann", "bob"}
-    assert pace.present(now + 301) == set()
-    assert pace.per_hour(now, "nobody") == 0
+    assert pace.recent(now).per_hour("bob") == 60  # two in two minutes
+    assert pace.recent(now).per_hour("ann") == 64
+    assert pace.recent(now + 301).per_hour("bob") == 0  # away for five minutes
+    assert pace.recent(now + 239).present == {"ann", "bob"}
+    assert pace.recent(now + 301).present == set()
+    assert pace.recent(now).per_hour("nobody") == 0
     begun = paced([(0.5, "ann", "label", "a"), (0.4, "ann", "label", "b")])
-    assert begun.per_hour(now) is begun.per_hour(now, "ann") is None  # half a minute says nothing about an hour
+    assert (
+        begun.recent(now).per_hour() is begun.recent(now).per_hour("ann") is None
+    )  # half a minute says nothing about an hour
     assert begun.over_time(now).finding() == "2 answers so far"
 
 
@@ -75,18 +77,18 @@ def test_a_file_of_answers_is_nobody_at_work() -> None:
     file = [(3.0, "ann", "label", f"i{i}") for i in range(60)]
     now = NOW.timestamp()
     pace = paced(file)
-    assert pace.present(now) == set()
-    assert pace.per_hour(now, "ann") == pace.per_hour(now) == 0  # and not 1,200
+    assert pace.recent(now).present == set()
+    assert pace.recent(now).per_hour("ann") == pace.recent(now).per_hour() == 0  # and not 1,200
     people = Table({"annotator": ["ann"], "labels": [60], "decided": [0], "skips": [0], "held": [0], "last": [NOW]})
     page = work(pace, people, None, (), NOW)
     assert page.here == ()
     assert page.chart == ""  # a block from its left end to its right would show nothing
     earlier = [(5.0 - i / 10, "ann", "label", f"e{i}") for i in range(15)]
     files = [(0.5, "ann", "label", f"j{i}") for i in range(9)]
-    assert paced([*earlier, *file, *files]).present(now) == {"ann"}, "somebody at work can hand in files as well"
+    assert paced([*earlier, *file, *files]).recent(now).present == {"ann"}, "somebody at work can hand in files as well"
     both = paced([*file, (2.5, "ann", "label", "x"), (0.4, "ann", "label", "y")])
-    assert both.present(now) == {"ann"}
-    assert both.per_hour(now) == 48  # two in two and a half minutes
+    assert both.recent(now).present == {"ann"}
+    assert both.recent(now).per_hour() == 48  # two in two and a half minutes
     assert "<svg" in work(both, people, None, (), NOW).chart
 
 
@@ -96,7 +98,7 @@ def test_a_correction_is_one_answer_and_one_that_was_taken_back_is_none() -> Non
         (20, "bob", "retract", "a"), (10, "ann", "skip", "b"), (5, "boss", "decide", "b"),
     ]  # fmt: skip
     chart = paced([(float(minutes), who, kind, item) for minutes, who, kind, item in rows]).over_time(NOW.timestamp())
-    assert [total for _, total in chart.points] == [1, 2, 1, 2, 2]  # the last point is there in any case
+    assert [total for _, total in chart.points] == [1, 2, 1, 2]
     assert chart.points[0][0] == -3000
     assert chart.finding() == "2 answers, the latest 5 min ago"
 
@@ -111,13 +113,40 @@ def test_only_what_is_new_is_read() -> None:
     assert pace.over_time(NOW.timestamp()).points[-1][1] == 3
 
 
-def test_a_chart_of_many_answers_stays_small_and_an_hour_ahead_is_now() -> None:
+def test_a_chart_of_many_answers_stays_small_and_ends_with_the_last() -> None:
     many = [(10_000 - i / 2, "ann", "label", f"i{i}") for i in range(20_000)]
-    chart = paced([*many, (-60.0, "ann", "label", "late")]).over_time(NOW.timestamp())
+    chart = paced([*many, (-1.0, "ann", "label", "late")]).over_time(NOW.timestamp())
     assert len(chart.points) < 200
-    assert chart.points[-1] == (0, 20_001)
+    assert chart.points[-1] == (0, 20_001)  # another server's clock is a minute ahead
     assert isinstance(chart, OverTime)
     assert chart.picture().panels[0].x.high == 0
+
+
+@pytest.mark.parametrize("wrong", [365 * 24 * 60.0, 45.0, -50 * 365 * 24 * 60.0])
+def test_a_clock_that_was_wrong_for_a_while_changes_no_speed(wrong: float) -> None:
+    """A year ahead, less than the time since, or in 1970, as a computer without a battery: the order shows it."""
+    rows = [(60.0 - i / 2, "ann" if i % 2 else "bob", "label", f"i{i}") for i in range(120)]
+    now, right = NOW.timestamp(), paced(rows)
+    at, who, kind, item = zip(*rows, strict=True)
+    told = [t - wrong if 20 <= i < 35 else t for i, t in enumerate(at)]
+    pace = paced(list(zip(told, who, kind, item, strict=True)))
+    for name in (None, "ann", "bob"):
+        assert pace.recent(now).per_hour(name) == right.recent(now).per_hour(name) > 0
+    assert pace.recent(now + 600).present == set(), "nobody is there for a year"
+    points = pace.over_time(now).points
+    assert [total for _, total in points] == [*range(1, 121)]
+    assert [at for at, _ in points] == sorted(at for at, _ in points)
+    assert points[0][0] == -3600
+    assert pace.latest() == right.latest()
+
+
+def test_people_whose_clock_was_ahead_when_they_stopped_are_not_there_for_ever() -> None:
+    pace, now = paced([(30.0, "ann", "label", "a"), (29.0, "ann", "label", "b"), (-600.0, "ann", "label", "c")]), NOW
+    people = Table({"annotator": ["ann"], "labels": [3], "decided": [0], "skips": [0], "held": [0], "last": [None]})
+    page = work(pace, people, None, (), now)
+    assert page.here == ()
+    assert page.members[0].last == "29 min ago"
+    assert page.title == "3 answers, the latest 29 min ago"
 
 
 def test_events_are_in_words_newest_first_without_the_handing_out() -> None:

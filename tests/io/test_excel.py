@@ -99,7 +99,7 @@ def test_a_batch_there_and_back(tmp_path: Path) -> None:
 
 
 def test_a_text_is_never_a_formula() -> None:
-    made = workbook([{"id": "=1+1", "label": "\x07bell"}], ["id", "label"])
+    made = workbook({"id": ["=1+1"], "label": ["\x07bell"]})
     sheet = openpyxl.load_workbook(io.BytesIO(made))["items"]
     assert (sheet["A2"].value, sheet["A2"].data_type) == ("=1+1", "s")
     assert sheet["B2"].value == "bell"
@@ -182,7 +182,7 @@ def test_texts_that_stand_for_others_are_refused(member: str, encoding: str, tmp
         fl.read_pool(path)
 
 
-SOUND = workbook(PREDICTIONS, ["id", "predicted", "confidence"])
+SOUND = workbook({name: [row[name] for row in PREDICTIONS] for name in ("id", "predicted", "confidence")})
 
 
 @settings(max_examples=150)

@@ -156,6 +156,8 @@ def test_a_pool_from_an_estimator() -> None:
     assert pool.ids.to_pylist() == [str(i) for i in data.data.index]
     without = fl.pool_from_estimator(LinearSVC().fit(data.data.to_numpy(), names), data.data.to_numpy())
     assert without.confidence is None
+    numbered = LinearSVC().fit(data.data.to_numpy(), data.target.astype(float))
+    assert fl.pool_from_estimator(numbered, data.data.to_numpy()).classes == ("0", "1", "2")  # as labels are written
     with pytest.raises(InputError, match="no predict"):
         fl.pool_from_estimator(object(), data.data)  # type: ignore[arg-type]
 

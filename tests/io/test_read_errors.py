@@ -153,7 +153,7 @@ def test_bad_paths(tmp_path):
 
 
 OBJECTS = {
-    "unequal columns": ({"predicted": ["a", "b"], "x": [1]}, {}, ["'x'", "1 rows", "'predicted'", "2"]),
+    "unequal columns": ({"predicted": ["a", "b"], "x": [1]}, {}, ["'x'", "1 row ", "'predicted'", "2"]),
     "mixed objects": ({"predicted": ["a", 1, object()]}, {}, ["'predicted'", "one type"]),
     "complex column": ({"predicted": ["a", "b"], "x": np.array([1j, 2])}, {}, ["'x'"]),
     "complex array": (np.array([[1j, 2]]), {}, ["complex128", "astype(float)"]),

@@ -151,3 +151,10 @@ def test_two_items_that_differ_only_in_how_accents_are_written_stay_two():
     audit = fl.create(None, "places", fl.read_pool({"id": both, "predicted": ["a", "b"]}))
     audit.tell(dict(zip(both, "ab", strict=True)), adopt=True)
     assert audit.labels() == dict(zip(both, "ab", strict=True))
+
+
+def test_two_labels_under_ids_that_are_one_text_are_refused():
+    """Neither is the one that is meant."""
+    assert fl.read_labels({"7": "cat", 7: "cat"}) == {"7": "cat"}
+    with pytest.raises(fl.InputError, match="'7' is labelled 'dog' and 'cat', under ids that are the same as text"):
+        fl.read_labels({"7": "cat", 7.0: "dog"})

@@ -6,10 +6,12 @@ import gzip
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
+import fewlabels as fl
 from fewlabels.errors import InputError
 from fewlabels.io import read_labels, read_pool
 from fewlabels.io.cards import with_card
@@ -308,3 +310,38 @@ def test_columns_shown_together_are_not_called_like_another():
     with pytest.raises(InputError, match=r"would be called 'x\+y', as another column is\. Rename that one"):
         with_card(pool, ["x", "y"])
     assert with_card(pool, ["y", "x"]).column("y+x").to_pylist() == ["y: 3\nx: 1", "y: 4\nx: 2"]
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["ant", "bee", "cow"])], ids=["categorical", "enum"])
+def test_categories_of_polars_are_read_and_told(kind):
+    """Arrow cannot decode their dictionaries, of the type string_view, by itself."""
+    words = pl.Series(["bee", "ant", "bee"], dtype=kind)
+    pool = read_pool(pl.DataFrame({"predicted": words, "kind": words}))
+    assert pool.classes == ("ant", "bee")
+    assert pool.column("kind").to_pylist() == ["bee", "ant", "bee"]
+    labels = pl.DataFrame({"id": ["0", "2", "1"], "label": pl.Series(["ant", None, "bee"], dtype=kind)})
+    assert fl.read_labels(labels) == {"0": "ant", "1": "bee"}
+
+
+def test_classes_that_are_fractions_are_written_as_predictions_are():
+    """A class 1.0 is the prediction 1.0, and not the one whose position in the list is 1."""
+    numbers = np.array([0.0, 1.0, 1.0])
+    pool = read_pool({"predicted": numbers}, classes=numbers[[1, 0]])
+    assert pool.classes == ("1", "0")
+    assert pool.predicted.tolist() == [1, 0, 0]
+    assert read_pool({"predicted": numbers, "classes": numbers[[1, 0]]}).predicted.tolist() == [1, 0, 0]
+    assert fl.create(None, "halves", pool).tell({"0": np.float32(1), "1": 0.0}, adopt=True) == 2
+
+
+def test_texts_of_a_file_stay_as_they_are(tmp_path):
+    (tmp_path / "p.csv").write_text("id,predicted\na,0.0\nb,1.0\n")
+    assert read_pool(tmp_path / "p.csv", classes=[1.0, 0.0]).predicted.tolist() == [1, 0]
+
+
+def test_what_a_masked_array_hides_is_missing():
+    hidden = np.ma.masked_array([[0.5, 0.5], [0.1, 0.9]], mask=[[False, False], [True, False]])
+    with pytest.raises(InputError, match=r"row 2, column 'scores.0.': the score is missing"):
+        read_pool(hidden)
+    words = np.ma.masked_array(["ant", "bee", "ant"], mask=[False, False, True])
+    with pytest.raises(InputError, match="row 3, column 'predicted': the predicted class is missing"):
+        read_pool({"predicted": words})

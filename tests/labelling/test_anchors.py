@@ -212,16 +212,35 @@ def test_what_the_number_rests_on_is_said() -> None:
 
 def test_where_all_items_are_one_group_labels_go_by_strips_of_confidence() -> None:
     audit = _labelled(10, groups=fl.whole(POOL), target="pool", seed=2)
-    assert audit.spec.strips == 10
+    assert (audit.spec.strips, audit.spec.policy) == (10, fl.Neyman())
     assert audit.estimates()["group"] == ["all"]
     assert audit.estimates()["labelled"] == [100]
-    strip = fl.by_score(POOL, 10, "weight")
-    counts = np.bincount(strip.group[POOL.positions(audit.labels())], minlength=len(strip))
-    assert stats.chisquare(counts, 100 * strip.shares).pvalue < 1e-3  # not as at random
     found = find(audit)
     assert len(found.groups) == 1
     assert found.groups[0].prior is not None
     assert fl.forecast(audit, runs=4).words
+
+
+def test_every_label_of_a_strip_corrects_the_number_over_all_items() -> None:
+    """Each speaks for its strip, unless another assessment steered it elsewhere or nobody asked for it."""
+    store = fl.Store(None)
+    audit = fl.create(store, "audit", POOL, fl.whole(POOL), target="pool", seed=2)
+    audit.tell({item: TRUTH[item] for item in audit.ask(60).ids})
+    own = POOL.positions([*audit.labels()])
+    worst = fl.create(store, "worst", POOL, task=TASK, target="pool", seed=5)
+    worst.tell({item: TRUTH[item] for item in worst.ask(20).ids})
+    free = next(item for item in DIGITS.ids if item not in audit.labels())
+    audit.tell({free: TRUTH[free]}, adopt=True)
+
+    sample, asking = audit.drawn_from_all(), fl.by_score(POOL, 10, "weight")
+    assert sample is not None
+    assert sample.strips is not None
+    assert len(sample.items) == 81
+    assert sample.strips.strip.tolist() == asking.group[sample.items].tolist()
+    assert sample.strips.sizes.tolist() == asking.sizes.tolist()
+    assert sample.strips.counts.tolist() == (np.isin(sample.items, own) | sample.anchor).tolist()
+    assert sample.strips.counts.sum() < 80
+    assert worst.drawn_from_all() is None  # its answer is about classes
 
 
 def test_a_policy_or_a_guarantee_leaves_the_strips_out() -> None:
@@ -232,7 +251,9 @@ def test_a_policy_or_a_guarantee_leaves_the_strips_out() -> None:
         {"task": fl.Estimate(fl.Recall(positive="one"))},
     )
     for more in settings:
-        assert fl.create(None, "audit", POOL, fl.whole(POOL), **more).spec.strips == 0  # type: ignore[arg-type]
+        spec = fl.create(None, "audit", POOL, fl.whole(POOL), **more).spec  # type: ignore[arg-type]
+        assert spec.strips == 0
+        assert spec.policy != fl.Neyman()
     audit = fl.create(None, "audit", POOL, fl.whole(POOL))
     with pytest.raises(fl.SpecError, match="in strips of confidence"):
         audit.estimates(guarantee="anytime")

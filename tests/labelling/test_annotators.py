@@ -176,7 +176,7 @@ def test_skips_are_of_items_that_were_asked_for_and_have_a_reason(audit: fl.Asse
     item = audit.ask(1, annotator="ann").ids[0]
     with pytest.raises(InputError, match="needs a reason"):
         audit.skip([item], reason=" ", annotator="ann")
-    with pytest.raises(InputError, match=r"skip\(\) takes a list of ids"):
+    with pytest.raises(InputError, match=r"'ids' of skip\(\) is a list"):
         audit.skip(item, annotator="ann")
     assert audit.skip([item, item], annotator="ann") == 1
     assert audit.log()["note"][-1] == "unclear"
@@ -328,3 +328,12 @@ def test_nobody_is_called_like_those_without_a_name() -> None:
     audit = fl.create(None, "x", fl.read_pool({"predicted": ["a", "b"]}))
     with pytest.raises(fl.InputError, match="stands for people without a name"):
         audit.ask(1, annotator="(no name)")
+
+
+def test_answers_of_several_people_are_read_as_those_of_one() -> None:
+    """`tell_each` takes what `tell` takes: other spellings, numbers, marks of skips, and empty labels."""
+    pool = fl.read_pool({"id": [1.0, 2.0, 3.0, 4.0], "predicted": ["wild dog", "1", "1", "wild dog"]})
+    audit = fl.create(None, "each", pool)
+    audit.ask(4)
+    told = audit.tell_each({"ann": {1.0: "Wild Dog", 2.0: 1.0, 4.0: None}, "bob": {3: "(skip: dark)"}})
+    assert (told, audit.labels()) == (3, {"1": "wild dog", "2": "1"})

@@ -234,10 +234,13 @@ def test_a_batch_for_annotators_has_no_prediction_and_no_group(audit: fl.Assessm
     assert set(frame["label"]) == {""}
     written = (tmp_path / "batch.csv").read_text()
     assert not any(name in written for name in (*CLASSES, "step", "Boundary"))
-    # Half filled in, the same file is told.
+    # Half filled in, the same file is told, and not written over.
     frame.loc[:2, "label"] = [KNOWN.truth[item] for item in batch.ids[:3]]
     frame.to_csv(tmp_path / "batch.csv", index=False)
+    with pytest.raises(fl.InputError, match=r"already exists.*overwrite=True"):
+        batch.write(tmp_path / "batch.csv")
     assert audit.tell(tmp_path / "batch.csv") == 3
+    batch.write(tmp_path / "batch.csv", overwrite=True)
     assert audit.pending() == sorted(batch.ids[3:])
 
 
@@ -284,6 +287,30 @@ def test_the_views_agree_where_they_must() -> None:
     assert audit.draws(50, groups=fl.whole(KNOWN.pool)).shape == (50, 1)
     with pytest.raises(InputError, match="belong to another pool"):
         audit.estimates(groups=fl.whole(fl.read_pool([[0.9, 0.1], [0.2, 0.8]])))
+
+
+def test_groups_of_a_pool_of_the_same_size_are_refused() -> None:
+    """Groups of the same items in another order, or by other predictions, would be numbers about nothing."""
+    columns = {"predicted": ["ant", "bee"] * 20, "site": ["a", "a", "b", "b"] * 10}
+    pool, other = fl.read_pool(columns), fl.read_pool({name: values[::-1] for name, values in columns.items()})
+    audit = fl.create(None, "views", pool)
+    for groups in (
+        fl.by_column(other, "site"),
+        fl.by_predicted(other),
+        fl.cross(fl.whole(pool), fl.by_predicted(other)),
+    ):
+        with pytest.raises(InputError, match="this pool gives other groups"):
+            audit.estimates(groups=groups)
+        with pytest.raises(InputError, match="this pool gives other groups"):
+            fl.plan(pool, groups, budgets=[5], runs=2)
+    assert len(audit.estimates(groups=fl.by_column(fl.read_pool(columns), "site"))) == 2
+
+
+def test_groups_by_one_model_may_be_read_of_another() -> None:
+    models = fl.read_pool({"old": ["a", "b", "a", "b"], "new": ["a", "a", "b", "b"]}, models=["old", "new"])
+    audit = fl.create(None, "old", models, model="old")
+    assert len(audit.estimates(groups=fl.by_predicted(models.of("old")), model="new")) == 2
+    assert len(audit.estimates(groups=fl.by_predicted(models), model="new")) == 2
 
 
 @pytest.mark.parametrize("policy", [fl.UniformItems(), fl.Thompson()], ids=repr)

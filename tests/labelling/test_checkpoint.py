@@ -17,7 +17,7 @@ from fewlabels.labelling.ledger import Ledger
 from fewlabels.labelling.progress import agreed, answers, by_group, by_person, disputes
 from fewlabels.store import DamagedError, Event, GoneError, Kind, Mark, Store
 from tests.support.annotators import KNOWN, new_audit
-from tests.support.stores import sql
+from tests.support.stores import sql, unprotect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -195,6 +195,23 @@ def test_a_checkpoint_that_does_not_fit_is_thrown_away(store_url: str, what: str
     again = fl.load(store, "audit")
     assert (again.labels(), again.pending(), again.seq) == wanted
     assert store.checkpoint("audit") is not None, "and a new one is kept"
+    store.close()
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("log", ["audit", "other"])
+def test_events_that_are_missing_before_a_checkpoint_are_noticed(store_url: str, log: str) -> None:
+    """Its labels are known all the same, but whoever reads them must hear that the log is damaged."""
+    store = Store(store_url)
+    fl.create(store, "other", KNOWN.pool).ask(9)
+    work(new_audit(1, store))
+    assert store.checkpoint("audit") is not None
+    unprotect(store)
+    sql(store, f"DELETE FROM events WHERE assessment = '{log}' AND seq BETWEEN 4 AND 6")
+    with pytest.raises(DamagedError, match=f"events 4 to 6 are missing in the log of '{log}'"):
+        fl.load(store, "audit").labels()
+    with pytest.raises(DamagedError, match="events 4 to 6 are missing"):
+        store.labels("audit")
     store.close()
 
 

@@ -75,7 +75,7 @@ def test_the_default_reads_all_items_as_an_assessment_does(groups: str) -> None:
     audit = fl.create(None, groups, POOL, groups=groups, task=task, target="pool", seed=4)
     for _ in range(6):
         audit.tell({item: LABELS[POOL.positions([item])[0]] for item in audit.ask(10).ids})
-    assert one.policy == audit.spec.policy
+    assert case.asked_by(one).policy == audit.spec.policy
     items = POOL.positions([row["item"] for row in audit.log() if row["kind"] == "request"])
     anchor = np.isin(items, POOL.positions(audit.anchors()))
     assert 0 < anchor.sum() < len(items)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy import stats
 
 import fewlabels as fl
 from fewlabels.belief import Belief
-from fewlabels.rectified import Binned, Rectified, Sample, anchored_mean, recalibrated, rectified
+from fewlabels.rectified import Binned, Rectified, Sample, Strips, anchored_mean, recalibrated, rectified
 
 # Five items in two groups, which of them are right, and an expectation that is badly wrong.
 RIGHT = np.array([1.0, 0.0, 1.0, 1.0, 0.0])
@@ -84,6 +84,81 @@ def test_intervals_of_anchors_hold_with_few_of_them(n: int) -> None:
         mean, sd = anchored_mean(recalibrated(confidence, 3000, sample), sample)
         held += abs(mean - right.mean()) <= 1.96 * sd
     # At least 93% of the time; the tolerance is that of the number of runs.
+    assert held / runs > 0.93 - 4 * np.sqrt(0.95 * 0.05 / runs)
+
+
+# --- strips: every label speaks for its strip
+
+SIZES = np.bincount(GROUP)
+
+
+def test_labels_of_strips_are_right_on_average_although_one_strip_is_asked_about_more() -> None:
+    """By enumeration: two of the three items of the first strip, and one of the two of the second; exact."""
+    found = []
+    for first, second in product(permutations(range(3), 2), range(3, 5)):
+        items = np.array([first[0], second, first[1]])
+        sample = Sample(items, RIGHT[items], np.zeros(3, dtype=bool), Strips(SIZES, GROUP[items], np.ones(3, bool)))
+        found.append(anchored_mean(EXPECTED, sample)[0])
+    assert np.mean(found) == pytest.approx(RIGHT.mean())
+
+
+def test_the_number_of_strips_is_that_of_a_stratified_sample() -> None:
+    """Against the textbook: Σ p_k times the mean of each strip, and Σ p_k² s_k² (1 − n_k/N_k)/n_k."""
+    rng = np.random.default_rng(8)
+    sizes = np.array([3000, 1000, 2000])
+    group = np.repeat(np.arange(3), sizes)
+    right = (rng.random(6000) < np.array([0.9, 0.5, 0.7])[group]).astype(float)
+    items = np.concatenate([rng.choice(np.flatnonzero(group == k), n, False) for k, n in enumerate((200, 300, 100))])
+    expected = np.array([0.88, 0.5, 0.7])[group]
+    sample = Sample(items, right[items], rng.random(600) < 0.2, Strips(sizes, group[items], np.ones(600, dtype=bool)))
+    mean, sd = anchored_mean(expected, sample)
+    own = [right[items[group[items] == k]] for k in range(3)]
+    share = sizes / 6000
+    # The order of asking matters a little: what was asked before is known at each step.
+    assert mean == pytest.approx(sum(p * x.mean() for p, x in zip(share, own, strict=True)), abs=0.1 * sd)
+    left = [1 - len(x) / n for x, n in zip(own, sizes, strict=True)]
+    variance = sum(p**2 * x.var() * f / len(x) for p, x, f in zip(share, own, left, strict=True))
+    assert sd == pytest.approx(np.sqrt(variance), rel=0.1)
+    only_anchors = anchored_mean(expected, Sample(items, right[items], sample.anchor))
+    assert sd < 0.6 * only_anchors[1]
+
+
+def test_a_strip_without_a_label_of_its_own_leaves_the_anchors() -> None:
+    items = np.array([0, 2, 1])
+    anchor = np.array([True, False, False])
+    alone = anchored_mean(EXPECTED, Sample(items, RIGHT[items], anchor))
+    nothing = Strips(SIZES, GROUP[items], np.ones(3, dtype=bool))
+    assert anchored_mean(EXPECTED, Sample(items, RIGHT[items], anchor, nothing)) == alone
+    # A label that was not drawn at random in its strip, or is not there yet, does not speak for it.
+    items = np.array([0, 3])
+    anchor = np.array([True, False])
+    alone = anchored_mean(EXPECTED, Sample(items, RIGHT[items], anchor))
+    adopted = Strips(SIZES, GROUP[items], np.array([True, False]))
+    assert anchored_mean(EXPECTED, Sample(items, RIGHT[items], anchor, adopted)) == alone
+    both = Strips(SIZES, GROUP[items], np.ones(2, dtype=bool))
+    pending = np.array([RIGHT[0], np.nan])
+    assert anchored_mean(EXPECTED, Sample(items, pending, anchor, both)) == pytest.approx(
+        anchored_mean(EXPECTED, Sample(items, pending, anchor))
+    )
+    assert anchored_mean(EXPECTED, Sample(items, RIGHT[items], anchor, both)) != pytest.approx(alone)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("each", [2, 8])
+def test_intervals_of_strips_hold_with_few_labels_in_each(each: int) -> None:
+    """Confidences that mean the opposite of what they say, and one strip with four times the labels."""
+    rng, runs, held = np.random.default_rng(each), 1500, 0
+    confidence = np.sort(rng.uniform(0.5, 0.99, 3000))
+    right = (rng.random(3000) < 1.4 - confidence).astype(float)
+    group = np.repeat(np.arange(5), 600)
+    for _ in range(runs):
+        items = np.concatenate(
+            [rng.choice(np.flatnonzero(group == k), each * (4 if k == 3 else 1), replace=False) for k in range(5)]
+        )
+        strips = Strips(np.full(5, 600), group[items], np.ones(len(items), dtype=bool))
+        sample = Sample(items, right[items], np.zeros(len(items), dtype=bool), strips)
+        mean, sd = anchored_mean(recalibrated(confidence, 3000, sample), sample)
+        held += abs(mean - right.mean()) <= 1.96 * sd
     assert held / runs > 0.93 - 4 * np.sqrt(0.95 * 0.05 / runs)
 
 

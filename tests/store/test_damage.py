@@ -18,17 +18,13 @@ from fewlabels.store.guides import Guides
 from fewlabels.store.people import People
 from fewlabels.store.rows import BY_SEQ, read_events
 from tests.support.annotators import KNOWN, new_audit
-from tests.support.stores import append, sql
+from tests.support.stores import append, sql, unprotect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 PEOPLE = ("ann", "Zoë", None)
-UNLOCK = {
-    "sqlite": ("DROP TRIGGER events_no_update", "DROP TRIGGER events_no_delete"),
-    "postgresql": ("ALTER TABLE events DISABLE TRIGGER events_append_only",),
-}
 
 
 def labelled(address: str | Path | Store, rounds: int = 12) -> fl.Assessment:
@@ -45,7 +41,7 @@ def store(store_url: str) -> Iterator[Store]:
     """A store whose log of 48 events is no longer protected."""
     store = Store(store_url)
     labelled(store)
-    sql(store, *UNLOCK[store.database._engine.dialect.name])
+    unprotect(store)
     yield store
     store.close()
 
@@ -120,7 +116,8 @@ def test_a_time_that_is_none_is_damage(tmp_path: Path) -> None:
     """SQLite takes any text as a time."""
     labelled(tmp_path / "audit.db").close()
     store = Store(tmp_path / "audit.db")
-    sql(store, *UNLOCK["sqlite"], "UPDATE events SET at = '2026-13-45' WHERE seq = 5")
+    unprotect(store)
+    sql(store, "UPDATE events SET at = '2026-13-45' WHERE seq = 5")
     with pytest.raises(DamagedError, match=r"audit\.db is damaged: a stored value cannot be read"):
         store.events("audit")
     assert "event 5 cannot be read" in store.verify().words
@@ -269,7 +266,7 @@ def test_the_chain_is_the_one_that_was_written_down(store_url: str) -> None:
     assert store.verify(head=head.partition(":")[2]).ok
     append(store, Event("request", "z01"), name="audit")
     assert store.verify(head=head).ok, "it may have grown"
-    sql(store, *UNLOCK[store.database._engine.dialect.name])
+    unprotect(store)
     kept = store.events("audit")
     sql(store, "UPDATE events SET label = 'bee' WHERE seq = 3")
     with store.database.reading() as connection:

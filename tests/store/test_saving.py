@@ -7,6 +7,7 @@ import io
 import os
 import stat
 import threading
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
@@ -19,7 +20,7 @@ from fewlabels.errors import InputError
 from fewlabels.interop.label_studio import write_label_studio
 from fewlabels.io import read_labels, write_rows
 from fewlabels.io.saving import save
-from fewlabels.io.writing import without_apostrophe
+from fewlabels.io.writing import without_apostrophe, write_columns
 from tests.support.web import bearer, client_of, make_site
 
 if TYPE_CHECKING:
@@ -91,6 +92,17 @@ def test_no_command_destroys_links_or_pipes(database: Path, tmp_path: Path, comm
     assert written.lstrip().startswith(begins)
 
 
+@pytest.mark.parametrize("command", ["export --format csv", "export --format parquet", "report --format md"])
+def test_no_output_takes_the_place_of_a_database(database: Path, tmp_path: Path, command: str) -> None:
+    other = tmp_path / "other.db"
+    other.symlink_to(database)
+    before = database.read_bytes()
+    name, *rest = command.split()
+    assert "it is a database" in run(name, database, *rest, "-o", other, code=2)
+    assert database.read_bytes() == before
+    assert len(fl.load(database, "numbers").labels()) == 2
+
+
 def test_parquet_and_pictures_are_whole_in_a_pipe_too(database: Path, tmp_path: Path) -> None:
     data = through_pipe(tmp_path / "a.parquet", "export", database, "log")
     assert pq.read_table(io.BytesIO(data)).num_rows == 5
@@ -129,6 +141,19 @@ def test_a_loop_of_links_and_a_file_as_directory_are_refused(tmp_path: Path) -> 
     assert (tmp_path / "a").is_symlink()
     with pytest.raises(InputError, match="no such directory"):
         save("x", tmp_path / "nowhere" / "x.csv")
+
+
+def test_columns_of_one_kind_and_of_several_are_the_same_texts() -> None:
+    day = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    values: list[object] = ["a", "", None, 7, True, 2.5, day, day.date(), "x\ry"]
+    wanted = ["a", "", "", "7", "True", "2.5", "2026-01-02T03:04:05+00:00", "2026-01-02", "x\ry"]
+    for column, texts in [
+        (values, wanted),
+        *(([value] * 2, [text] * 2) for value, text in zip(values, wanted, strict=True)),
+    ]:
+        out = io.StringIO(newline="")
+        write_columns({"a": column, "b": range(len(column))}, out, style="csv")
+        assert [row["a"] for row in csv.DictReader(io.StringIO(out.getvalue(), newline=""))] == texts
 
 
 # --- for a spreadsheet

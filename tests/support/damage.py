@@ -101,6 +101,7 @@ def sound(kind: str) -> bytes:
     table = _table()
     flat = table.drop_columns(["map", "more"])
     rows = [{**row, "when": str(row["when"])} for row in flat.to_pylist()]
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
     scores = np.random.default_rng(4).dirichlet(np.ones(3), size=40)
     labels = [{"id": f"item-{i}", "label": "cat" if i % 2 else "dog"} for i in range(30)]
     out = io.BytesIO()
@@ -151,7 +152,7 @@ def sound(kind: str) -> bytes:
         "labels.parquet": lambda: through(parquet.write_table, pa.Table.from_pylist(labels), out),
         "studio.json": lambda: json.dumps(studio).encode(),
         "rules.toml": rules.encode,
-    } | dict.fromkeys(("xlsx", "inside.xlsx"), lambda: workbook(rows, list(rows[0])))  # fmt: skip
+    } | dict.fromkeys(("xlsx", "inside.xlsx"), lambda: workbook(columns))  # fmt: skip
     return made[kind]()
 
 

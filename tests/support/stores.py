@@ -56,6 +56,12 @@ def sql(store: Store, *statements: str) -> None:
             connection.exec_driver_sql(statement)
 
 
+def unprotect(store: Store) -> None:
+    """Let events be changed and deleted, as whoever holds the file can."""
+    drop = ("DROP TRIGGER events_no_update", "DROP TRIGGER events_no_delete")
+    sql(store, *(drop if store.database.is_sqlite else ("ALTER TABLE events DISABLE TRIGGER events_append_only",)))
+
+
 @contextmanager
 def as_anybody() -> Iterator[None]:
     """Permissions bind everybody but the superuser, who may be running this."""

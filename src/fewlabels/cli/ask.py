@@ -62,15 +62,12 @@ def ask(
     """See `_HELP`."""
     from fewlabels.cli.common import emit_json, open_assessment, talk
     from fewlabels.cli.output import check_output, write
-    from fewlabels.errors import InputError
+    from fewlabels.io.saving import check_new
 
     style = check_output(output, format_)
     program = "label-studio" if label_studio else program
-    if output is not None and output != "-" and Path(output).is_file() and not overwrite:
-        raise InputError(
-            f"{output} already exists. Read its labels with fewlabels tell first, choose another name, or add "
-            "--overwrite."
-        )
+    if output is not None and output != "-" and not overwrite:
+        check_new(output, unless="add --overwrite")
     _check_tasks(program, output)
     audit = open_assessment(address, name)
     batch = audit.ask(count, annotator=annotator)
@@ -82,7 +79,8 @@ def ask(
     if as_json:
         emit_json({"rows": [{key: row[key] for key in columns} for row in rows], "settings": {}})
     else:
-        write(rows, columns, output, style, excel=excel, choices=audit.pool.choices)
+        table = {name: [row[name] for row in rows] for name in columns}
+        write(table, output, style, excel=excel, choices=audit.pool.choices)
     talk(_summary(audit, batch, count, address, output, annotator))
 
 

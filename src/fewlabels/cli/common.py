@@ -247,11 +247,8 @@ class Bar:
 
 
 @contextlib.contextmanager
-def progress(words: str = "working", *, first: str | None = None) -> Iterator[Bar]:
-    """Show a progress bar on stderr if it is a terminal; otherwise draw nothing.
-
-    `first` is shown instead of `words` until the first piece of work is done.
-    """
+def progress(words: str = "working") -> Iterator[Bar]:
+    """Show a progress bar on stderr if it is a terminal; otherwise draw nothing."""
     if not sys.stderr.isatty():
         yield Bar()
         return
@@ -259,7 +256,7 @@ def progress(words: str = "working", *, first: str | None = None) -> Iterator[Ba
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as drawn:
-        task = drawn.add_task(first or words, total=None)
+        task = drawn.add_task(words, total=None)
 
         class Drawn(Bar):
             described = words

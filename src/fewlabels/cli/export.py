@@ -41,14 +41,23 @@ Examples:
 @click.argument("address", metavar="DATABASE")
 @click.argument("words", nargs=-1, metavar="[NAME] [WHAT]", shell_complete=complete_names)
 @click.option("--to", type=click.Choice(TRACKERS), help="Log the results to the active or a new run of a tracker.")
+@click.option("--overwrite", is_flag=True, help="Overwrite a batch or disputed items that people may have filled in.")
 @output_options
 def export(
-    address: str, words: Sequence[str], output: str | None, *, to: str | None, format_: str | None, excel: bool
+    address: str,
+    words: Sequence[str],
+    output: str | None,
+    *,
+    to: str | None,
+    overwrite: bool,
+    format_: str | None,
+    excel: bool,
 ) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import name_and_rest, open_assessment, open_store, resolve, shown, talk
     from fewlabels.cli.output import check_output, write
     from fewlabels.errors import InputError
+    from fewlabels.io.saving import check_new
 
     name, rest = name_and_rest(address, words)
     what = rest[-1] if rest else "labels"
@@ -62,15 +71,17 @@ def export(
         _log(open_assessment(address, name), what, to)
         return
     style = check_output(output, format_)
+    if what in TO_FILL_IN and output is not None and output != "-" and not overwrite:
+        check_new(output, unless="add --overwrite")
     if what in STORED:
         with open_store(address) as store:
             columns = STORED[what](store, resolve(address, name))
     else:
         columns = EXPORTS[what](open_assessment(address, name))
-    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-    write(rows, list(columns), output, style, excel=excel)
+    write(columns, output, style, excel=excel)
     if output not in (None, "-"):
-        talk(f"{counted(len(rows), 'row')} written to {output}.")
+        rows = len(next(iter(columns.values())))
+        talk(f"{counted(rows, 'row')} written to {output}.")
 
 
 def _log(audit: Assessment, what: str, to: str) -> None:
@@ -124,6 +135,7 @@ def _disputed(audit: Assessment) -> dict[str, list[Any]]:
 
 # Labels and log come from the database itself, so they can be exported even if a part of the assessment is missing.
 STORED: dict[str, Callable[[Store, str], dict[str, list[Any]]]] = {"labels": _labels, "log": _events}
+TO_FILL_IN = ("batch", "disputed")
 EXPORTS: dict[str, Callable[[Assessment], dict[str, list[Any]]]] = {
     "estimates": _estimates,
     "batch": _batch,

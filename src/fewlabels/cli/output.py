@@ -54,41 +54,39 @@ def check_output(output: str | None, format_: str | None) -> str:
 
 
 def write(
-    rows: Sequence[Mapping[str, object]],
-    columns: Sequence[str],
+    columns: Mapping[str, Sequence[Any]],
     output: str | None,
     style: str,
     *,
     excel: bool = False,
     choices: Sequence[str] = (),
 ) -> None:
-    """Write rows in a format from `check_output`; a workbook offers the choices in its column "label"."""
-    from fewlabels.io import write_rows
+    """Write columns in a format from `check_output`; a workbook offers the choices in its column "label"."""
     from fewlabels.io.excel import workbook
     from fewlabels.io.saving import save
+    from fewlabels.io.writing import write_columns
 
     target: Any = sys.stdout if output is None or output == "-" else output
     if style == "parquet":
-        save(_parquet(rows, columns), target)
+        save(_parquet(columns), target)
         return
     if style == "xlsx":
-        save(workbook(rows, columns, choices), target)
+        save(workbook(columns, choices), target)
         return
     if target is sys.stdout and sys.stdout.isatty():  # a terminal would obey control characters; a pipe does not
         shown = io.StringIO()
-        write_rows(rows, shown, columns=columns, style=cast("Style", style), excel=excel)
+        write_columns(columns, shown, style=cast("Style", style), excel=excel)
         click.echo(harmless(shown.getvalue()), nl=False)
         return
-    write_rows(rows, target, columns=columns, style=cast("Style", style), excel=excel)
+    write_columns(columns, target, style=cast("Style", style), excel=excel)
 
 
-def _parquet(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> bytes:
+def _parquet(columns: Mapping[str, Sequence[Any]]) -> bytes:
     from io import BytesIO
 
     import pyarrow as pa
     from pyarrow import parquet
 
-    values: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in columns}
     out = BytesIO()
-    parquet.write_table(pa.table({name: pa.array(column) for name, column in values.items()}), out)
+    parquet.write_table(pa.table({name: pa.array(column) for name, column in columns.items()}), out)
     return out.getvalue()

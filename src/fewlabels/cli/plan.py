@@ -47,8 +47,8 @@ _COLUMNS = {
 _WIDTHS = ("overall", "width", "widest", "rmse")
 _PRIOR = "uniform, informed, learned; with a strength: informed:10."
 _POLICY = (
-    "thompson, toptwo, boundary, greedy, epsilon, ucb; items, groups (at random).  [default: boundary to find groups "
-    "by their accuracy with the learned prior, else thompson]"
+    "thompson, toptwo, boundary, greedy, epsilon, ucb, neyman; items, groups (at random).  [default: boundary to find "
+    "groups by their accuracy and neyman for one number over all items with the learned prior, else thompson]"
 )
 _TARGET = "The classifier on items like these, or on exactly these."
 _EXPECT = "The accuracy that you expect over the pool, if you have a rough idea."

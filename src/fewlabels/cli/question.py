@@ -29,8 +29,8 @@ _TASKS = "[default: what the other options imply]"
 _BY = click.Choice(["neyman", "information", "confidence"])
 _PRIORS = "What is assumed before the first label; with a strength: informed:10."
 _POLICIES = (
-    "items and groups choose at random.  [default: boundary to find groups by their accuracy with the learned prior, "
-    "else thompson]"
+    "items and groups choose at random.  [default: boundary to find groups by their accuracy and neyman for one number "
+    "over all items with the learned prior, else thompson]"
 )
 _ONLY = "With --certify: only this group. Repeatable."
 _CERTIFY = 'Does every group reach a line, such as "accuracy >= 0.9"?'

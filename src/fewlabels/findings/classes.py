@@ -9,13 +9,14 @@ import numpy as np
 
 from fewlabels.estimates import check_level, summed_up
 from fewlabels.findings.evidence import NOTES
+from fewlabels.findings.reading import predictor_of
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
 from fewlabels.partition import by_predicted, whole
 from fewlabels.table import Table
 from fewlabels.tasks.backing import FEW, is_thin
 from fewlabels.undefined import averaged, divided, left_out_words
-from fewlabels.wording import NONE, Style, is_exact, probability, shortened
+from fewlabels.wording import NONE, Style, is_exact, listed, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 RATIOS = ("precision", "recall", "f1")
 _WORDS = {
-    "precision": "When the classifier says this class, it is right less often than when it says any other",
+    "precision": "When the {whose} says this class, it is right less often than when it says any other",
     "recall": "It misses a larger share of this class than of any other",
     "f1": "Precision and recall together are worst for this class",
 }
@@ -103,7 +104,9 @@ def read_classes(
     for name, column in (("precision", "mean"), ("precision_low", "low"), ("precision_high", "high")):
         table = table.with_column(name, own[column])
     averages = _averages(values, true, overall, level, settings)
-    words = [*_worst(table, values), left_out_words(int((~seen).sum()))] if overall["labelled"] else []
+    words = (
+        [*_worst(table, values, predictor_of(audit)), left_out_words(int((~seen).sum()))] if overall["labelled"] else []
+    )
     return ClassReport(table, averages, tuple(filter(None, words)))
 
 
@@ -162,9 +165,9 @@ def _averages(
     return Table(columns, settings)
 
 
-def _worst(table: Table, values: dict[str, NDArray[np.float64]]) -> list[str]:
+def _worst(table: Table, values: dict[str, NDArray[np.float64]], whose: str) -> list[str]:
     """A sentence for each ratio: the class that is lowest most often in the draws, if it has labels of its own."""
-    sentences, style = [], Style(share=True)
+    sentences, compared, style = [], {}, Style(share=True)
     for name, drawn in values.items():
         counted = table["labelled"] if name == "precision" else table["true_labelled"]
         known = np.array([count >= FEW and mean is not None for count, mean in zip(counted, table[name], strict=True)])
@@ -175,24 +178,35 @@ def _worst(table: Table, values: dict[str, NDArray[np.float64]]) -> list[str]:
         worst = int(chance.argmax())
         noun, group = name.replace("f1", "F1"), shortened(table["class"][worst], 60)
         sure = float(chance[worst])
-        among = "" if known.all() else f" Only the {int(known.sum())} classes with at least five labels are compared."
+        compared[name] = int(known.sum())
         if sure < 0.5 or not _is_seen(table, name, worst):
             but = "" if _is_seen(table, name, worst) else ", but no label shows such a mistake"
             sentences.append(
                 f"It is too early to say which class has the lowest {noun}. The most likely is {group}, with a "
-                f"probability of {probability(sure)}{but}.{among}"
+                f"probability of {probability(sure)}{but}."
             )
             continue
         mean, low, high = (table[f"{name}{end}"][worst] for end in ("", "_low", "_high"))
         if is_exact(low, high):
-            sentences.append(f"Lowest {noun}: {group}, {style.value(mean, low, high)} (counted, not estimated).{among}")
+            sentences.append(f"Lowest {noun}: {group}, {style.value(mean, low, high)} (counted, not estimated).")
             continue
         value = style.spread(mean, low, high)
         sentences.append(
             f"{'Lowest' if sure >= 0.95 else 'Probably the lowest'} {noun}: {group}, {value}. "
-            f"{_WORDS[name]} (probability {probability(sure)}).{among}"
+            f"{_WORDS[name].format(whose=whose)} (probability {probability(sure)})."
         )
-    return sentences
+    return [*sentences, *_left_out(compared, len(table))]
+
+
+def _left_out(compared: dict[str, int], classes: int) -> list[str]:
+    """A sentence on how many classes have enough labels to be compared, if not all have."""
+    counts = sorted(set(compared.values()))
+    if not counts or counts == [classes]:
+        return []
+    if len(counts) == 1:
+        return [f"Only the {counts[0]:,} classes with at least five labels are compared."]
+    each = listed([f"{n:,} by {name.replace('f1', 'F1')}" for name, n in compared.items()])
+    return [f"Only classes with at least five labels are compared: {each}."]
 
 
 def _is_seen(table: Table, name: str, at: int) -> bool:

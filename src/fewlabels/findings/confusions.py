@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fewlabels.belief import Belief
 from fewlabels.estimates import affordable, holding, interval, share_ends, value_draws
 from fewlabels.metrics import Confusion
+from fewlabels.special import betaln, ndtri
 from fewlabels.table import Table
 from fewlabels.tasks.grounds import Confused
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 MOST = 20
 """The largest number of pairs of classes to report."""
 _WHOLE = 10_000
+_EXACT = 100_000  # with more unlabelled items, chance adds nothing to the interval of the share
 
 
 def is_too_large(metric: Metric, groups: Partition, pool: Pool) -> bool:
@@ -93,8 +96,43 @@ def _ends(
     return low[:, 0], high[:, 0], used or "exact"
 
 
+def items_affected(row: Mapping[str, Any], target: str, level: float) -> tuple[float, float, float]:
+    """Return how many items of the pool a mistake affects: the best guess, low and high.
+
+    What labels showed is known, so it is never less. The other items are Beta-binomial, with the mean and the interval
+    of the share.
+
+    >>> row = {"n": 40, "labelled": 10, "seen": 2, "mean": 0.2, "low": 0.05, "high": 0.4}
+    >>> items_affected(row, "population", 0.95), items_affected(row | {"mean": 0.25}, "pool", 0.95)
+    ((8.0, 3.0, 16.0), (10.0, 2.0, 16.0))
+    """
+    n, seen, mean, low, high = (row[name] for name in ("n", "seen", "mean", "low", "high"))
+    if target == "pool":  # the share of these items is known where they are labelled
+        return n * mean, n * low, n * high
+    left = max(n - row["labelled"], 0)
+    sd = (high - low) / (2 * float(ndtri(0.5 + level / 2)))
+    strength = mean * (1 - mean) / sd**2 - 1 if sd else math.inf
+    if not 0 < strength < math.inf or left > _EXACT:
+        return seen + left * mean, seen + left * low, seen + left * high
+    k = np.arange(left + 1)
+    a, b = mean * strength, (1 - mean) * strength
+    log_chance = betaln(k + a, left - k + b) - betaln(a, b) - betaln(k + 1, left - k + 1) - math.log(left + 1)
+    first, last = np.searchsorted(np.exp(log_chance).cumsum(), [0.5 - level / 2, 0.5 + level / 2]).tolist()
+    mid = left * mean
+    return seen + mid, seen + min(first, mid), seen + max(min(last, left), mid)
+
+
 def confused(table: Table, rows: Sequence[GroupRow]) -> tuple[Confused, ...]:
-    """Return the mistakes of a table that are in groups whose number is known."""
+    """Return the mistakes of a table that are in groups whose number is known.
+
+    Those that no label showed are among them if they probably affect at least one item.
+    """
     known = {row.group for row in rows if row.is_known}
     names = ("group", "true", "labelled", "seen", "mean", "low", "high")
-    return tuple(Confused(**{name: row[name] for name in names}) for row in table if row["group"] in known)
+    level, target = table.settings["level"], table.settings["target"]
+    pairs = (
+        Confused(**{name: row[name] for name in names}, items=items_affected(row, target, level))
+        for row in table
+        if row["group"] in known
+    )
+    return tuple(pair for pair in pairs if pair.seen or pair.items[0] >= 1)

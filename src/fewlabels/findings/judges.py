@@ -109,7 +109,7 @@ def read_judges(audit: Assessment, level: float, groups: Partition | str | None 
     return judge_table(audit, level, groups)
 
 
-def judge_table(audit: Assessment, level: float, groups: Partition | str | None = None, draws: int = _DRAWS) -> Table:
+def judge_table(audit: Assessment, level: float, groups: Partition | str | None = None) -> Table:
     """Compare each judge with people, over all items and in each group: a row for each measure.
 
     Columns: judge, group, measure; k and of, the labels behind it; mean, low and high, None where the measure is 0/0 in
@@ -121,12 +121,12 @@ def judge_table(audit: Assessment, level: float, groups: Partition | str | None 
         {"judge": judge.name, "group": group, "whole": part is parts[0], **row}
         for judge in judges_of(audit)
         for part in parts
-        for group, measures in _measured(audit, judge, part, draws)
+        for group, measures in _measured(audit, judge, part, _DRAWS)
         for row in _rows(measures, level)
     ]
     rows = _as_estimated(audit, rows, groups, level) if rows else rows
     columns = ("judge", "group", "measure", "k", "of", "mean", "low", "high", "whole")
-    return Table({name: [row[name] for row in rows] for name in columns}, {"level": level, "draws": draws})
+    return Table({name: [row[name] for row in rows] for name in columns}, {"level": level, "draws": _DRAWS})
 
 
 def _as_estimated(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fewlabels.findings.evidence import rule
 from fewlabels.findings.measures import measure
-from fewlabels.findings.reading import noun_of
+from fewlabels.findings.reading import noun_of, predictor_of
 from fewlabels.metrics import Accuracy
 from fewlabels.policies import Lottery
 from fewlabels.priors import Learned
@@ -53,10 +53,7 @@ _BESIDE = (
 _ANCHORS = (
     "About {share} of the labels were drawn at random from all items instead, so that they represent all of them."
 )
-_STRIPS = (
-    "Items were sorted into {strips} strips by the classifier's confidence. Labels were asked for in the strip where "
-    "they helped the number over all items most; within a strip, items were taken at random."
-)
+_STRIPS = "Items were sorted into {strips} strips by the classifier's confidence."
 _SAME_ANSWER = "where models give the same answer, a label does not show which is better."
 _TOGETHER = (
     "Which models can be trusted where they differ was learned from the labels, for all models together: from how many "
@@ -93,6 +90,8 @@ def asked(task: Task, groups: Partition, model: str | None = None) -> str:
 
 def meaning(audit: Assessment) -> str:
     """Say in words what the metric is."""
+    if predictor_of(audit) == "judge":
+        return "the share of items that people would pass"
     return audit.spec.task.metric.phrase or measure(audit.spec.task.metric).name
 
 
@@ -102,7 +101,9 @@ def groups(audit: Assessment) -> str:
         return f"The same items were given to {len(audit.pool.models):,} classifiers; each of them is a model."
     if noun_of(audit.rows) == "class":
         name = shortened(audit.groups.names[0], 40)
-        return f"Items are grouped by what the classifier says: the class {name} is all items it calls {name}."
+        return (
+            f"Items are grouped by what the {predictor_of(audit)} says: the class {name} is all items it calls {name}."
+        )
     if audit.groups.recipe["by"] == "whole":
         return "All items form one group."
     return f"Items are grouped {audit.groups.words}."
@@ -119,7 +120,8 @@ def policy(audit: Assessment) -> str:
         words = _where_models_differ(audit, words)
         return f"{words} {_ANCHORS.format(share=chosen(audit.spec.anchor))}" if audit.spec.anchor else words
     if audit.spec.strips:
-        words = f"{words} {_STRIPS.format(strips=audit.spec.strips)}"
+        strips = _STRIPS.format(strips=audit.spec.strips)
+        words = f"{strips} {words} Within a strip, items were taken at random."
     elif audit.spec.policy.ignorable or len(audit.groups) == 1:
         return words
     else:
@@ -190,9 +192,10 @@ def how_to_read(level: float, *, guaranteed: bool = False, of_models: bool = Fal
 def glossary(audit: Assessment, level: float, *, guaranteed: bool = False) -> dict[str, str]:
     """Return the words of the report, each with its meaning."""
     noun = noun_of(audit.rows)
+    did = "gave a verdict on" if predictor_of(audit) == "judge" else "made a prediction for"
     meanings = {
         "label": "The true class of an item, according to a person.",
-        "item": "One thing that the classifier made a prediction for: a picture, a text, a row.",
+        "item": f"One thing that the {predictor_of(audit)} {did}: a picture, a text, a row.",
         noun: groups(audit),
         measure(audit.spec.task.metric).name: meaning(audit).capitalize() + ".",
         "range": f"The values that fit the labels. The true value is among them with a probability of {chosen(level)} "

@@ -14,7 +14,7 @@ from fewlabels.findings.labels import RIGHT_OR_WRONG, right_labels, shown_by_lab
 from fewlabels.findings.measures import Measure, measure
 from fewlabels.findings.overall import over_all
 from fewlabels.findings.prior_pull import swayed
-from fewlabels.metrics import Accuracy
+from fewlabels.metrics import Accuracy, Prevalence
 from fewlabels.partition import by_predicted
 from fewlabels.tasks.backing import is_backed, is_thin
 from fewlabels.tasks.base import LIKELY
@@ -278,3 +278,9 @@ class Reading:
 def noun_of(groups: Partition) -> str:
     """Return the word for a group: "class" if the groups are the predicted classes, "model" for rows of models."""
     return {"predicted": "class", "models": "model"}.get(groups.recipe["by"], "group")
+
+
+def predictor_of(audit: Assessment) -> Literal["classifier", "judge"]:
+    """Return what made the predictions: a judge, if the question is how many items people would pass."""
+    metric = audit.spec.task.metric
+    return "judge" if isinstance(metric, Prevalence) and metric.passes else "classifier"

@@ -10,7 +10,7 @@ from fewlabels.errors import Argument, SpecError
 from fewlabels.findings.doubts import missing
 from fewlabels.findings.labels import right_labels, tally
 from fewlabels.findings.overall import rests
-from fewlabels.findings.reading import noun_of
+from fewlabels.findings.reading import noun_of, predictor_of
 from fewlabels.gate.rules import certify_from
 from fewlabels.named import groups_from
 from fewlabels.partition import whole
@@ -130,7 +130,7 @@ def check(
         words = f"Not enough evidence: {why}."
         table = Table({**table.columns, "verdict": ["open"]}, dict(table.settings) | {"verdict": "open"})
     else:
-        words = f"{in_words(task, answer, noun_of(groups))} {_deciding(table, verdict)}"
+        words = f"{in_words(task, answer, noun_of(groups), predictor_of(audit))} {_deciding(table, verdict)}"
         basis, spoken_for = rests(audit, sum(table["labelled"])) if rule.overall else ("", False)
         words += f" {basis[0].upper()}{basis[1:]}." if basis else ""
         other = pool is not audit.pool or groups.recipe != audit.groups.recipe
@@ -231,8 +231,8 @@ def _ahead(
     from fewlabels.planning import forecast  # it needs a database, and rules are read without one
 
     if groups.recipe != audit.groups.recipe:
-        asked = audit.groups.words
-        return f"There is no forecast: labels are asked for {asked}, and this rule is not about these groups."
+        asked = audit.groups.words if len(audit.groups) > 1 else "in the whole pool"
+        return f"There is no forecast: labels are asked for {asked}, and the rule is about other groups."
     goal = Stop(probability=task.sure, guarantee=task.guarantee)
     ahead = forecast(audit, stop=goal, task=replace(task), progress=progress)
     # Both look at draws: where one says just enough and the other not quite, the verdict is the one that counts.

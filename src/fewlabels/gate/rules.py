@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fewlabels.checks import check_guarantee, number_in, number_of
+from fewlabels.checks import check_guarantee, number_in, number_of, several
 from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.named import metric_from
 from fewlabels.tasks import Certify
@@ -64,6 +64,7 @@ class Rule:
 
     def __post_init__(self) -> None:
         split(self.line)
+        object.__setattr__(self, "only", several(self.only, "The 'only' of a rule", error=SpecError))
         number_in(self.sure, "The 'sure' of a rule", high=1, hint="such as 0.95", error=SpecError)
         check_guarantee(self.guarantee, what="The 'guarantee' of a rule")
         if self.overall and (self.groups is not None or self.only):

@@ -9,6 +9,7 @@ import numpy as np
 
 from fewlabels.errors import Argument, InputError
 from fewlabels.io import read_pool
+from fewlabels.io.spellings import written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,13 +72,13 @@ def pool_from_estimator(
             f"there is no column {content!r} for annotators to see. Put it into ", Argument("columns"), "."
         )
     names = _ids(X) if ids is None else list(ids)
-    given: dict[str, Any] = {"id": [str(value) for value in names], **further}
-    classes = [str(value) for value in getattr(estimator, "classes_", ())]
+    given: dict[str, Any] = {"id": list(map(written, names)), **further}
+    classes = list(map(written, getattr(estimator, "classes_", ())))
     proba = getattr(estimator, "predict_proba", None)
     if proba is not None and classes:
         given["scores"] = np.asarray(proba(X), dtype=float)
     else:
-        given["predicted"] = [str(value) for value in np.asarray(estimator.predict(X)).tolist()]
+        given["predicted"] = list(map(written, np.asarray(estimator.predict(X)).tolist()))
     pool = read_pool(given, classes=classes or None, columns=list(further), content=content)
     return replace(pool, source=type(estimator).__name__)
 

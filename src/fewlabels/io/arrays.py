@@ -10,9 +10,13 @@ import pyarrow as pa
 from fewlabels.errors import Argument, InputError
 from fewlabels.io.columns import ARROW_ERRORS
 from fewlabels.io.source import Source, table_source
+from fewlabels.io.spellings import written
+from fewlabels.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from numpy.typing import NDArray
 
 
 def from_arrays(name: str, arrays: Mapping[str, Any], *, strict: bool, classes: bool = True) -> Source:
@@ -33,7 +37,7 @@ def from_arrays(name: str, arrays: Mapping[str, Any], *, strict: bool, classes: 
         if len(column) != rows:
             if strict or key in ("scores", "predicted", "confidence", "id"):
                 raise InputError(
-                    f"{name}: column {key!r} has {len(column):,} rows and {first!r} has {rows:,}. "
+                    f"{name}: column {key!r} has {counted(len(column), 'row')} and {first!r} has {rows:,}. "
                     "All need one value per item."
                 )
             del columns[key]
@@ -50,7 +54,7 @@ def _first(values: Any) -> Any:
 
 
 def _names(values: Any) -> tuple[str, ...]:
-    return tuple(str(value) for value in np.asarray(values).reshape(-1).tolist())
+    return tuple(map(written, np.asarray(values).reshape(-1).tolist()))
 
 
 def _column(name: str, key: str, values: Any) -> pa.Array[Any] | pa.ChunkedArray[Any] | None:
@@ -62,7 +66,7 @@ def _column(name: str, key: str, values: Any) -> pa.Array[Any] | pa.ChunkedArray
             return stream
         if isinstance(values, (list, tuple)):
             return pa.chunked_array([pa.array(values)])
-        array = np.asarray(values)
+        array = _seen(values)
         if array.ndim == 1:
             return pa.chunked_array([pa.array(array)])
     except (*ARROW_ERRORS, ValueError, OverflowError) as error:
@@ -72,10 +76,19 @@ def _column(name: str, key: str, values: Any) -> pa.Array[Any] | pa.ChunkedArray
     return matrix(array, f"{name}, column {key!r}") if array.ndim == 2 and array.shape[1] else None
 
 
+def _seen(values: Any) -> NDArray[Any]:
+    """Values as an array. What a masked array hides is missing: NumPy would show it again."""
+    if not np.ma.isMaskedArray(values):
+        return np.asarray(values)
+    array: NDArray[Any] = np.ma.getdata(values).astype(float if values.dtype.kind in "fiu" else object)
+    array[np.ma.getmaskarray(values)] = np.nan if array.dtype.kind == "f" else None
+    return array
+
+
 def matrix(values: Any, name: str = "an array") -> pa.Array[Any]:
     """Turn a 2-D array into a column of vectors, without copying if it is in row order."""
     try:
-        array = np.asarray(values)
+        array = _seen(values)
     except ValueError:
         lengths = [len(row) if hasattr(row, "__len__") else 0 for row in values]
         row = next((i for i, n in enumerate(lengths, 1) if n != lengths[0]), 1)

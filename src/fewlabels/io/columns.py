@@ -242,7 +242,11 @@ def _of(kind: Any) -> pa.DataType:
 def _decoded(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
     """Remove the dictionary from a column, and give text its one common type."""
     if pa.types.is_dictionary(column.type):
-        column = column.cast(_of(column.type))
+        kind: Any = _of(column.type)
+        if pa.types.is_string_view(kind):  # of Polars; Arrow cannot decode these
+            kind = pa.string()
+        parts: list[Any] = column.chunks
+        column = pa.chunked_array([part.dictionary.cast(kind).take(part.indices) for part in parts], kind)
     if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
         column = column.cast(pa.string())
     return column

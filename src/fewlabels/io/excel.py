@@ -194,8 +194,8 @@ def _text(value: object) -> str | None:
     return value.isoformat() if isinstance(value, (date, time)) else str(value).strip()
 
 
-def workbook(rows: Sequence[Mapping[str, object]], columns: Sequence[str], choices: Sequence[str] = ()) -> bytes:
-    """A workbook with the rows. With `choices`, the column "label" offers them in a list.
+def workbook(columns: Mapping[str, Sequence[object]], choices: Sequence[str] = ()) -> bytes:
+    """A workbook with the columns. With `choices`, the column "label" offers them in a list.
 
     A text that begins with = stays a text: nothing in a workbook of ours runs as a formula.
     """
@@ -224,10 +224,10 @@ def workbook(rows: Sequence[Mapping[str, object]], columns: Sequence[str], choic
         allowed = DataValidation("list", f"={_CHOICES}!$A$1:$A${len(choices)}", allow_blank=True)
         allowed.error, allowed.errorTitle = "Choose one of the classes, or write (skip).", "Not a class"
         allowed.errorStyle = "warning"  # a mark such as (skip: too dark) can be typed
-        allowed.add(f"{letter}2:{letter}{len(rows) + 1}")
+        allowed.add(f"{letter}2:{letter}{len(columns['label']) + 1}")
         sheet.data_validations.append(allowed)
-    for row in ({name: name for name in columns}, *rows):
-        sheet.append([cell(row.get(name)) for name in columns])
+    for row in itertools.chain([list(columns)], zip(*columns.values(), strict=True)):
+        sheet.append(list(map(cell, row)))
     if choices:
         listed = book.create_sheet(_CHOICES)
         for name in choices:

@@ -13,9 +13,9 @@ from unicodedata import normalize
 
 from fewlabels.errors import MOST_NAMED, Argument, InputError, LabelError, Piece, Place, sentence
 from fewlabels.io.pictures import FORMS
-from fewlabels.io.spellings import as_typed
+from fewlabels.io.spellings import as_typed, written
 from fewlabels.io.writing import without_apostrophe
-from fewlabels.wording import some_of
+from fewlabels.wording import counted, some_of
 
 if TYPE_CHECKING:
     import os
@@ -71,8 +71,10 @@ class _Trouble:
         return None if source is None else source.at([row.row for row in self.rows])
 
     @property
-    def items(self) -> str:
-        return some_of((row.item for row in self.rows), MOST_NAMED)
+    def named(self) -> str:
+        """What is wrong, with the items where no place says which they are."""
+        says_which = self.place is not None or self.kind != "class"
+        return self.what if says_which else f"{some_of((row.item for row in self.rows), MOST_NAMED)}: {self.what}"
 
     def hint(self, pool: Pool) -> str:
         """What to do, as a clause; empty if there is no advice."""
@@ -293,22 +295,19 @@ def _refusal(wrong: Sequence[_Trouble], pool: Pool, mark: str) -> LabelError:
         ]
     if len(wrong) == 1:
         (trouble,) = wrong
-        begin = "" if trouble.place else f"{trouble.items}: "
-        words = f"{begin}{trouble.what}. Nothing was changed. {sentence(trouble.hint(pool))}".rstrip()
+        words = f"{trouble.named}. Nothing was changed. {sentence(trouble.hint(pool))}".rstrip()
         return LabelError(words, *known, at=trouble.place, items=items)
     parts = []
     named = None
     for trouble in wrong[:MOST_NAMED]:
-        place, hint = trouble.place, trouble.hint(pool)
-        if place is None:
-            where = trouble.items
-        else:  # one file need not be named ten times
-            where, named = place.inside if place.source == named else str(place), place.source
-        parts.append(f"{where}: {trouble.what}" + (f" ({hint})" if hint else ""))
+        place, hint, where = trouble.place, trouble.hint(pool), ""
+        if place is not None:  # one file need not be named ten times
+            where, named = f"{place.inside if place.source == named else place}: ", place.source
+        parts.append(f"{where}{trouble.named}" + (f" ({hint})" if hint else ""))
     if more := sum(len(trouble.rows) for trouble in wrong[MOST_NAMED:]):
         parts.append(f"and {more:,} more")
     count = len({(id(row.source), row.item, row.row) for trouble in wrong for row in trouble.rows})
-    begin = f"{count:,} labels cannot be taken. Nothing was changed. {'; '.join(parts)}."
+    begin = f"{counted(count, 'label')} cannot be taken. Nothing was changed. {'; '.join(parts)}."
     return LabelError(begin, *known, items=items)
 
 
@@ -354,7 +353,12 @@ def _from_mapping(source: Mapping[object, object]) -> dict[str, str]:
                 ".",
                 items=[str(item)],
             )
-        labels[_written(item)] = _written(name)
+        id, label = written(item), written(name)  # noqa: A001
+        if labels.setdefault(id, label) != label:
+            raise InputError(
+                f"{id!r} is labelled {label!r} and {labels[id]!r}, under ids that are the same as text. Keep one.",
+                items=[id],
+            )
     return labels
 
 
@@ -363,8 +367,3 @@ def is_missing(name: object) -> bool:
     if name is None or hasattr(name, "__len__"):
         return name is None or (isinstance(name, str) and not name)
     return type(name).__name__ == "NAType" or bool(name != name)  # noqa: PLR0124
-
-
-def _written(value: object) -> str:
-    """An id or a class as text, as in a column: 7.0 is "7", since a gap makes floats of whole numbers."""
-    return str(int(value) if isinstance(value, float) and value.is_integer() else value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +21,7 @@ from fewlabels.io.table_roles import is_table, read_from, sampled
 from fewlabels.pool import Pool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from fewlabels.io.finder import Roles
 
@@ -119,9 +120,6 @@ def read_pool(
     evidence
         Columns that help the learned prior to tell right answers from wrong ones, besides the confidence: the verdicts
         of judges, scores, lengths. They are numbers, true or false, or a few words; values may be missing.
-
-    An item that one of several models did not answer stays in the pool: that model is wrong there. The classes are
-    those of all models together. Columns on which two files disagree are kept separately, as old_note and new_note.
     any_size
         Lift the limits on a file: 12,000 columns, and unpacked 1 GB or 100 times its own size, whichever is more.
     table
@@ -133,6 +131,9 @@ def read_pool(
         then works with them: several models, score vectors, simulations. All results are about these items.
     seed
         For a table: the order in which its items are asked for depends only on the seed and their ids.
+
+    An item that one of several models did not answer stays in the pool: that model is wrong there. The classes are
+    those of all models together. Columns on which two files disagree are kept separately, as old_note and new_note.
 
     By default the predictions are the vectors "scores", or the columns "predicted" and "confidence", or those
     that match p_*, prob_* or score_*. Otherwise an InputError says which call the names of the columns suggest.
@@ -159,12 +160,11 @@ def read_pool(
         "scores": scores,
         "predicted": predicted,
         "confidence": confidence,
-        "classes": classes if classes is None or isinstance(classes, (str, bytes)) else tuple(classes),
-        "columns": columns,
+        "classes": None if classes is None else _names(classes, "classes"),
+        "columns": None if columns is None else _names(columns, "columns"),
         "content": content,
     }
-    if isinstance(evidence, str):
-        raise InputError(Argument("evidence"), " must be a list. Write ", Argument("evidence", [evidence]), ".")
+    evidence = _names(evidence, "evidence")
     if sample is not None:
         source = _drawn(source, table, dialect, asked, sample, seed)
     elif is_table(source, table):
@@ -185,7 +185,14 @@ def read_pool(
         return _read_several(opened, models, asked, manner)
     if positive is not None:
         opened, asked = of_one_class(opened, asked, positive, percent=normalize)
-    return replace(_read_with_evidence(opened, asked, manner, tuple(evidence)), positive=positive)
+    return replace(_read_with_evidence(opened, asked, manner, evidence), positive=positive)
+
+
+def _names(given: Iterable[Any], argument: str) -> tuple[Any, ...]:
+    """A list of names that is an argument; a text, which is a row of letters to Python, is an error."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise InputError(Argument(argument), " must be a list of names. Write ", Argument(argument, [given]), ".")
+    return tuple(given)
 
 
 def _drawn(
@@ -238,7 +245,7 @@ def _read_with_evidence(source: Source, asked: dict[str, Any], manner: Manner, e
     """Read the predictions of one model, and keep the evidence columns among the further ones."""
     for name in evidence:
         source.need(name, "evidence")
-    if asked["columns"] is not None and not isinstance(asked["columns"], str):
+    if asked["columns"] is not None:
         asked = asked | {"columns": [*asked["columns"], *evidence]}
     roles = find_roles(source, **asked)
     if taken := [name for name in evidence if name in (roles.id, roles.predicted, roles.confidence, *roles.scores)]:
@@ -286,7 +293,7 @@ def _asked_of_each(
         for role in ("confidence", "content", "columns"):
             if isinstance(given, Source) and any(_has(other, asked[role]) for other in opened.values()):
                 wanted = asked[role]
-                if role == "columns" and wanted is not None and not isinstance(wanted, str):
+                if role == "columns" and wanted is not None:
                     own[role] = [column for column in wanted if column in given.columns]
                 elif not _has(given, wanted):
                     own[role] = None

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from fewlabels.errors import InputError
 
+_SQLITE = b"SQLite format 3\0"
+
 
 def save(data: str | bytes, target: str | os.PathLike[str]) -> Path:
     r"""Write a text (as UTF-8) or bytes to a file and return its path. An InputError says why a file cannot be written.
@@ -37,6 +39,8 @@ def save(data: str | bytes, target: str | os.PathLike[str]) -> Path:
     content = data.encode() if isinstance(data, str) else data
     try:
         mode = _mode(path)
+        if mode is not None and stat.S_ISREG(mode) and _is_database(path):
+            raise InputError(f"cannot write {os.fspath(target)}: it is a database. Choose another path.")
         if mode is not None and _must_stay(path, mode):
             path.write_bytes(content)
         else:
@@ -46,12 +50,31 @@ def save(data: str | bytes, target: str | os.PathLike[str]) -> Path:
     return path
 
 
+def check_new(target: str | os.PathLike[str], *, unless: str) -> None:
+    """Refuse a file that exists, where people may have typed labels into it; `unless` is how the caller insists.
+
+    Everything else that is written can be made again, and replaces what was there.
+    """
+    if Path(os.path.expanduser(target)).is_file():  # noqa: PTH111
+        raise InputError(
+            f"{os.fspath(target)} already exists, and somebody may have filled it in. Read its labels with fewlabels "
+            f"tell first, choose another name, or {unless}."
+        )
+
+
 def _mode(path: Path) -> int | None:
     """The kind and permissions of what a path leads to; None if there is nothing."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:
         return None
+
+
+def _is_database(path: Path) -> bool:
+    """Whether a file is one of SQLite, with labels perhaps: no table or report may take its place."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE
+    return False
 
 
 def _must_stay(path: Path, mode: int) -> bool:

@@ -6,6 +6,7 @@ Two names must never become one if they can mean two things: A- is not A, -1 is 
 from __future__ import annotations
 
 import re
+from numbers import Integral, Real
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
@@ -26,6 +27,16 @@ _AFTER = re.compile(rf"(?<!^)[{_PAIRS};:.,!?…。，、！？；：]+(?!\w)")
 _STARS = re.compile(r"(?<!\w)(\*{1,20})([^*]+)\1(?!\w)")  # with \*+ an answer that is only stars would take for ever
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
 _BRACKETS = re.compile(r"<([^<>]*)>")
+
+
+def written(value: object) -> str:
+    """An id or a class as text, as in a column: 7.0 is "7", since a gap makes floats of whole numbers.
+
+    >>> written("cat"), written(7.0), written(0.5), written(True)
+    ('cat', '7', '0.5', 'True')
+    """
+    is_whole = isinstance(value, Real) and not isinstance(value, Integral) and float(value).is_integer()
+    return str(int(value) if is_whole else value)  # type: ignore[call-overload]
 
 
 def plain(name: str) -> str:

@@ -56,11 +56,18 @@ def write_rows(
     a,"x, y"
     """
     names = list(columns if columns is not None else dict.fromkeys(key for row in rows for key in row))
+    write_columns({name: [row.get(name) for row in rows] for name in names}, target, style=style, excel=excel)
+
+
+def write_columns(
+    columns: Mapping[str, Sequence[object]], target: str | Path | TextIO, *, style: Style | None, excel: bool = False
+) -> None:
+    """Write columns of equal length as `write_rows` writes rows."""
     if not isinstance(target, (str, Path)):
-        return _write(rows, names, target, style or "csv", excel=excel)
+        return _write(columns, target, style or "csv", excel=excel)
     how = style or _style(Path(target), str(target))
     text = io.StringIO(newline="")
-    _write(rows, names, text, how, excel=excel)
+    _write(columns, text, how, excel=excel)
     save(text.getvalue(), target)
     return None
 
@@ -72,13 +79,10 @@ def _style(path: Path, name: str) -> Style:
     return styles[path.suffix.lower()]
 
 
-def _write(
-    rows: Sequence[Mapping[str, object]], names: list[str], stream: TextIO, style: Style, *, excel: bool
-) -> None:
+def _write(columns: Mapping[str, Sequence[object]], stream: TextIO, style: Style, *, excel: bool) -> None:
     if style in ("json", "jsonl"):
-        lines = (
-            json.dumps({name: row.get(name) for name in names}, ensure_ascii=False, default=_as_text) for row in rows
-        )
+        rows = (dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True))
+        lines = (json.dumps(row, ensure_ascii=False, default=_as_text) for row in rows)
         if style == "jsonl":
             stream.writelines(f"{line}\n" for line in lines)
         else:
@@ -88,23 +92,35 @@ def _write(
     gap = "\t" if style == "tsv" else ","
     plain = csv.writer(stream, delimiter=gap, lineterminator="\n")
     quoted = csv.writer(stream, delimiter=gap, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    plain.writerow(names)
-    columns = [[_as_text(row.get(name)) for row in rows] for name in names]
+    plain.writerow(list(columns))
+    texts = [_as_texts(column) for column in columns.values()]
     if excel:
-        columns = [[_harmless(text) for text in column] for column in columns]
+        texts = [[_harmless(text) for text in column] for column in texts]
     # Before Python 3.13, a lone carriage return is not quoted automatically, and would end the row.
-    if not any("\r" in text for column in columns for text in column):
-        plain.writerows(zip(*columns, strict=True))
+    if not any("\r" in "".join(column) for column in texts):
+        plain.writerows(zip(*texts, strict=True))
         return
-    for values in zip(*columns, strict=True):
+    for values in zip(*texts, strict=True):
         (quoted if any("\r" in value for value in values) else plain).writerow(values)
+
+
+def _as_texts(column: Sequence[object]) -> list[str]:
+    """All values of a column as texts. A column of one kind, as in a long log, is written in one go."""
+    kinds = set(map(type, column))
+    if kinds == {str}:
+        return column if isinstance(column, list) else list(column)  # type: ignore[arg-type]
+    if kinds == {int}:
+        return list(map(str, column))
+    return list(map(_as_text, column))
 
 
 def _as_text(value: object) -> str:
     """A value as text, none as an empty one; times in ISO 8601, which every other program reads."""
+    if value is None:
+        return ""
     if isinstance(value, str):
         return value
-    return "" if value is None else value.isoformat() if isinstance(value, (datetime, date)) else str(value)
+    return value.isoformat() if isinstance(value, (datetime, date)) else str(value)
 
 
 def _harmless(text: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from fewlabels.checks import several
 from fewlabels.errors import InputError, LabelError
 from fewlabels.io.labels import checked, labelled_rows, skip_reason
-from fewlabels.labelling.allowed import CALLS, check_asked, check_name, check_own
+from fewlabels.io.spellings import written
+from fewlabels.labelling.allowed import check_asked, check_name, check_own
 from fewlabels.labelling.notes import TAKEN_BACK
 from fewlabels.store import Event
 
@@ -86,17 +88,8 @@ class Answers:
         self, labels: Mapping[Who, Mapping[Any, Any]], skips: Mapping[Who, Sequence[Any]], reason: str, *, adopt: bool
     ) -> list[Event]:
         """The answers of several people as events."""
-        new = [
-            Event("label", str(item), label=str(name), annotator=who)
-            for who, given in labels.items()
-            for item, name in given.items()
-        ]
-        new += [Event("skip", str(item), annotator=who, note=reason) for who, ids in skips.items() for item in ids]
-        for event in new:
-            check_name(self._spec, CALLS[event.kind], event.annotator)
-        if adopt:
-            self._stock.look_up([event.item for event in new])
-        return new
+        new = [event for who, given in labels.items() for event in self.labels(given, who, None, None, adopt=adopt)]
+        return new + [event for who, ids in skips.items() for event in self.skips(ids, reason, who, None)]
 
     def decisions(
         self, labels: Labels, annotator: Who, note: str | None, key: str | None, *, adopt: bool
@@ -146,7 +139,8 @@ class Answers:
                 answered = ledger.answered.get(annotator, {})
                 if other := [item for item in items if item not in answered]:
                     lost = other[0] in ledger.lost.get(annotator, ())
-                    why = "it was withdrawn" if lost else f"{annotator or 'nobody without a name'} has not answered it"
+                    who = f"{annotator} has not answered it" if annotator else "it has no answer without a name"
+                    why = "it was withdrawn" if lost else who
                     first = self._stock.id(other[0])
                     raise LabelError(f"cannot retract {first!r}: {why}. Nothing was changed.", items=[first])
                 log.append(new)
@@ -198,9 +192,7 @@ class Answers:
 
     def _wanted(self, call: str, ids: Sequence[Any]) -> tuple[list[str], list[int]]:
         """Ids as texts, each once, and their positions in the pool."""
-        if isinstance(ids, (str, bytes)):
-            raise InputError(f"{call}() takes a list of ids. Got the text {ids!r}; write [{ids!r}] instead.")
-        wanted = list(dict.fromkeys(str(item) for item in ids))
+        wanted = list(dict.fromkeys(map(written, several(ids, f"The 'ids' of {call}()"))))
         return wanted, self._journal.pool_with(wanted).positions(wanted).tolist()
 
 

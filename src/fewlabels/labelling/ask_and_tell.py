@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from fewlabels.checks import number_in, whole_number
+from fewlabels.checks import number_in, several, whole_number
 from fewlabels.labelling.allowed import check_name
 from fewlabels.labelling.answering import Answers, Sent
 from fewlabels.labelling.choosing import Chooser
@@ -111,6 +111,7 @@ class Labelling(Record):
         that comes later is still taken.
         """
         seconds = number_in(seconds, "The 'seconds' of expire()", high=_LONGEST, ends=True)
+        people = None if people is None else several(people, "The 'people' of expire()")
         return self._requests.expire(seconds, people)
 
     # --- answering
@@ -225,4 +226,4 @@ class Labelling(Record):
 
         They never include the prediction, its scores, or a column that defines the groups.
         """
-        return self._stock.card(item, columns)
+        return self._stock.card(item, None if columns is None else several(columns, "The 'columns' of item()"))

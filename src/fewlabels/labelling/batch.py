@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from fewlabels.io import write_rows
+from fewlabels.io.saving import check_new
 from fewlabels.table import Table
 
 if TYPE_CHECKING:
@@ -91,8 +92,13 @@ class Batch(Sequence[Request]):
         """The items to label."""
         return [request.id for request in self.requests]
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write a CSV or JSON-lines file with id, content and an empty label, without prediction and group."""
+    def write(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a CSV or JSON-lines file with id, content and an empty label, without prediction and group.
+
+        A file that exists may have been filled in, and is replaced only with `overwrite`.
+        """
+        if not overwrite:
+            check_new(path, unless="pass overwrite=True")
         content = any(request.content is not None for request in self.requests)
         rows = [{"id": r.id, "content": r.content, "label": ""} for r in self.requests]
         write_rows(rows, Path(path), columns=("id", "content", "label") if content else ("id", "label"))

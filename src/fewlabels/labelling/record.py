@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fewlabels.arrow import texts_at
+from fewlabels.checks import whole_number
 from fewlabels.labelling import progress
 from fewlabels.labelling.promises import check_promise
 from fewlabels.named import groups_from, metric_from
@@ -164,7 +165,10 @@ class Record:
         """
         store = self._journal.store
         with self._journal.reading():  # which checks that the log of that name is still this one
-            return store.log(self.name, after if last is None else max(after, store.head(self.name).seq - last))
+            if last is not None:
+                last = whole_number(last, "The 'last' of log()", least=0)
+                after = max(after, store.head(self.name).seq - last)
+            return store.log(self.name, after)
 
     def history(self) -> list[Event]:
         """What happened to the items of the pool, in this assessment and in all others of the same pool, in order."""

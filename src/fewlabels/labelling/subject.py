@@ -10,7 +10,7 @@ import numpy as np
 from fewlabels.labelling.askers import Asker, Askers
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.labelling.twin import twin
-from fewlabels.rectified import Sample
+from fewlabels.rectified import Sample, Strips
 
 if TYPE_CHECKING:
     from fewlabels.belief import Belief
@@ -126,7 +126,13 @@ class Subject:
         for k, name in enumerate(names):
             drawn = asker == k
             random[drawn] = self.askers[name].at_random(steps[drawn])
-        return Sample(items, right, random)
+        # Strips are those of the first assessment that asked in some; what was drawn in others speaks for none of them.
+        stripped = [k for k, name in enumerate(names) if self.askers[name].spec.strips]
+        if not stripped:
+            return Sample(items, right, random)
+        asking = self.askers[names[stripped[0]]].asking
+        same = [k for k in stripped if np.array_equal(self.askers[names[k]].asking.group, asking.group)]
+        return Sample(items, right, random, Strips.of(asking, items, random | (np.isin(asker, same) & (steps > 0))))
 
     def anchored(self, belief: Belief, ledger: Ledger) -> Belief:
         """Tell a belief about several models which labels are of items drawn at random; return any other unchanged."""

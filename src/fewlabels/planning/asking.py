@@ -10,7 +10,7 @@ import numpy as np
 
 from fewlabels.outcomes import Outcomes, no_items
 from fewlabels.policies.step import Queue, anywhere, ask_step
-from fewlabels.rectified import Binned, Sample
+from fewlabels.rectified import Binned, Sample, Strips
 from fewlabels.tasks import Rewards
 from fewlabels.tasks.snapshot import Snapshot, held
 
@@ -200,7 +200,9 @@ class _Run:
         items, anchor = (np.concatenate(parts) for parts in zip(*self._drawn, strict=True))
         right = np.full(len(self._world.is_right), np.nan)
         right[self._told] = self._world.is_right[self._told]
-        return Look(self.labels, belief, Sample(items, right[items], anchor))
+        game = self._game
+        strips = Strips.of(game.cells.partition, items) if game.spec.strips else None
+        return Look(self.labels, belief, Sample(items, right[items], anchor, strips))
 
     @property
     def _told(self) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from fewlabels.labelling.askers import Asker
 from fewlabels.metrics import Accuracy
 from fewlabels.named import check_groups, groups_from, policy_from, prior_from
 from fewlabels.outcomes import Outcomes
-from fewlabels.partition import by_predicted, whole
+from fewlabels.partition import by_predicted, of_pool, whole
 from fewlabels.planning.asking import Game
 from fewlabels.planning.doubtful import USUAL, heard
 from fewlabels.planning.watching import Watch, generator, quantile, sharp, usual_stop
@@ -191,11 +191,7 @@ def plan(
     task, prior, policy = task or Estimate(Accuracy()), prior_from(prior), policy_from(policy)
     groups = None if groups is None else groups_from(groups, pool)
     partition = (whole(pool) if task.of_models else by_predicted(pool)) if groups is None else groups
-    if len(partition.group) != pool.rows:
-        raise InputError(
-            "the groups belong to another pool: they have a different number of items. Make them from this pool."
-        )
-    check_groups(partition)
+    check_groups(of_pool(partition, pool))
     spec = Spec(task, partition.recipe, prior, policy or default_policy(task, prior), target, seed, stop or Stop())
     game = first_game(spec, pool, partition, usual=policy is None)
     spec, cells = game.spec, game.cells
@@ -231,7 +227,7 @@ def first_game(spec: Spec, pool: Pool, partition: Partition, *, usual: bool) -> 
     """The assessment before its first label; `usual` says whether it asks as it does if nobody names a policy."""
     cells, task = spec.cells(pool, partition), spec.task
     if usual and not task.of_models:
-        spec = replace(spec, strips=0 if spec.stop.guarantee else default_strips(task, spec.prior, cells))
+        spec = spec.in_strips(default_strips(task, spec.prior, cells))
         cells = spec.cells(pool, spec.asking(pool, partition))
         spec = replace(spec, anchor=default_anchor(task, spec.prior, spec.policy, cells))
     one_share = task.averages and task.metric.marginal and cells.right is None

@@ -217,7 +217,8 @@ def _goal(
     audit: Assessment, game: Game, stop: Stop | None, seed: int, doubtful: Doubtful | None
 ) -> tuple[Stop, bool, Standing]:
     """The rule, whether it was set, and the progress towards it."""
-    own, rule = game.spec.task == audit.spec.task, audit.spec.stop if stop is None else stop
+    own = game.spec.task == audit.spec.task
+    rule = audit.spec.stop if stop is None else of_kind(stop, Stop, "The 'stop' of forecast()")
     task = game.spec.task
     rule.check(task)
     if stop is None and rule.rules:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from fewlabels.findings.confusions import items_affected
 from fewlabels.findings.measures import HOLLOW
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics import Confusion as Metric
 from fewlabels.partition import by_predicted
+from fewlabels.plots.drawing.layout import ARROW
 from fewlabels.plots.drawing.picture import Axis, Box, Key, Note, Panel, Picture, Tick, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 _MATRIX = 30  # at most this many classes are shown as a matrix
 _WRITTEN = 12  # at most this many leave room for numbers in it
 _SHOWN = 0.01  # a smaller share leaves its place empty
+_PALEST = 0.12  # the shade of the smallest mistake, which must be visible on a dark background too
 _HALF, _STRONG = 0.5, 0.85  # from this share on, right is a strong colour, on which words can be read
 _LEAST = 1.0  # a mistake that no label showed is listed if it probably affects this many items
 _NUMBERS = 1_000_000  # classes² × groups of asking; beyond this, reading by other groups takes minutes
@@ -53,7 +56,8 @@ class Predicted:
 class Pair:
     """One mistake: the share of the n items predicted as one class that truly belong to another.
 
-    `seen` of the `labelled` items of that predicted class show it.
+    `seen` of the `labelled` items of that predicted class show it. `items` is how many items of the pool it probably
+    affects: the best guess, low and high.
     """
 
     predicted: str
@@ -65,11 +69,12 @@ class Pair:
     mean: float
     low: float
     high: float
+    items: tuple[float, float, float]
 
     @property
     def matters(self) -> bool:
         """Whether it is worth a line: a label showed it, or it probably affects at least one item."""
-        return self.seen > 0 or self.mean * self.n >= _LEAST
+        return self.seen > 0 or self.items[0] >= _LEAST
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,7 @@ class Confusions(Plot):
         """Read the largest mistakes, and where it can be shown the whole matrix by predicted class."""
         audit = reading.audit
         mistakes = reading.mistakes
-        pairs = [_pair(row, audit.spec.target) for row in mistakes]
+        pairs = [_pair(row, audit.spec.target, reading.level) for row in mistakes]
         rows = _matrix(reading) if len(audit.pool.classes) <= _MATRIX else ()
         return cls(reading.level, audit.pool.classes, rows, tuple(pair for pair in pairs if pair.matters))
 
@@ -128,20 +133,22 @@ class Confusions(Plot):
                 f"small square is uncertain: its area shrinks as the interval grows. {thin}Each share is estimated on "
                 "its own, so a row need not add up to 100%."
             )
+        thin = f" A hollow dot means fewer than {FEW} of them." if any(pair.thin for pair in self.pairs) else ""
         return (
             "What it says → what is true. Mistakes seen in labels come first, starting with those that "
             f"probably affect the most items. Each line is the {chosen(self.level)} range of the number of items. "
-            f"A hollow dot means fewer than {FEW} labels for the predicted class."
+            f"At the edge: how many labels of the predicted class show it.{thin}"
         )
 
     def finding(self) -> str:
-        """The mistake that affects most items even at the low end of its interval, of classes with labels."""
-        worst = max((pair for pair in self.pairs if not pair.thin), key=lambda pair: pair.low * pair.n, default=None)
-        if worst is None:
+        """The mistake seen in labels that affects most items even at the low end, of classes with enough labels."""
+        known = [pair for pair in self.pairs if pair.seen and not pair.thin]
+        if not known:
             return self.title
+        worst = max(known, key=lambda pair: pair.items[1:])
         predicted, true = shortened(worst.predicted, 40), shortened(worst.true, 40)
         share = Style(share=True).spread(worst.mean, worst.low, worst.high)
-        return f"When it says {predicted}, {share} are {true}"
+        return f"When it says {predicted}, {share} are {true}: {worst.seen:,} of {counted(worst.labelled, 'label')}"
 
     def picture(self) -> Picture:
         """Draw the matrix, or rows of mistakes."""
@@ -175,7 +182,7 @@ class Confusions(Plot):
         # square root. If the share is written on the square, it stays light enough to read.
         inset = 0.5 - 0.48 * max(1 - (ends[1] - ends[0]), 0.04) ** 0.5
         right, written = self.classes[j] == row.predicted, len(self.classes) <= _WRITTEN
-        shade = mean**0.5 * (0.55 if written else 1.0)
+        shade = _PALEST + mean**0.5 * ((0.55 if written else 1.0) - _PALEST)
         if right:  # written in the colour of the words up to a half, and in that of the background above
             shade = mean if not written else 0.5 * mean if mean < _HALF else _STRONG + (1 - _STRONG) * (2 * mean - 1)
         xs, ys = (j + inset, j + 1 - inset), (i + inset, i + 1 - inset)
@@ -185,7 +192,7 @@ class Confusions(Plot):
             return [Box(*around, tip, "ink", 0)]
         marks: list[Mark] = [Box(xs, ys, tip, tone, 0.03 + 0.97 * shade, around=around)]
         if written and not row.thin:
-            words = f"{100 * mean:.0f}%"
+            words = f"{100 if mean == 1 else min(round(100 * mean), 99)}%"  # 100% is exactly that
             # Short numbers get the same room as long ones, so that all are written, or none.
             ink: Tone = "paper" if right and mean >= _HALF else "ink"
             room = (1 - 2 * inset) * len(words) / 3
@@ -193,32 +200,31 @@ class Confusions(Plot):
         return marks
 
     def _largest(self) -> Panel:
-        items = [(pair.low * pair.n, pair.high * pair.n) for pair in self.pairs]
-        x = scale(0, max((high for _, high in items), default=1), share=False, label="items of the pool, estimated")
+        most = max((pair.items[2] for pair in self.pairs), default=1)
+        x = scale(0, most, share=False, label="items of the pool, estimated")
         entries = [self._entry(pair) for pair in self.pairs]
         keys = (Key(HOLLOW, "muted", "hollow"),) if any(p.thin for p in self.pairs) else ()
         return rows_panel(entries, x, keys=keys)
 
     def _entry(self, pair: Pair) -> Entry:
-        mid, low, high = (share * pair.n for share in (pair.mean, pair.low, pair.high))
-        name = f"{pair.predicted} → {pair.true}"
+        mid, low, high = pair.items
+        name = f"{pair.predicted}{ARROW}{pair.true}"
         tip = (
             f"predicted {shortened(pair.predicted)}, truly {shortened(pair.true)}: {pair.seen:,} of "
-            f"{counted(pair.labelled, 'label')}; about {mid:,.0f} of {counted(pair.n, 'item')} ({percent(pair.mean)}, "
-            f"{percent(pair.low)} to {percent(pair.high)})"
+            f"{counted(pair.labelled, 'label')}; about {mid:,.0f} of {counted(pair.n, 'item')} ({low:,.0f} to "
+            f"{high:,.0f}), {percent(pair.mean)} ({percent(pair.low)} to {percent(pair.high)})"
         )
-        aside = f"seen {pair.seen:,} of {pair.labelled:,}; about {mid:,.0f} of {pair.n:,}"
-        return Entry(name, mid, low, high, tip, "accent", pair.thin, aside)
+        return Entry(name, mid, low, high, tip, "accent", pair.thin, f"{pair.seen:,} of {pair.labelled:,}")
 
 
 def _row_tip(row: Predicted) -> str:
     return f"{shortened(row.predicted)}: {counted(row.labelled, 'label')} of {counted(row.n, 'item')}"
 
 
-def _pair(row: Mapping[str, Any], target: str) -> Pair:
+def _pair(row: Mapping[str, Any], target: str, level: float) -> Pair:
     names = ("true", "n", "labelled", "seen", "mean", "low", "high")
-    thin = is_thin(row["labelled"], row["n"], target)
-    return Pair(predicted=row["group"], thin=thin, **{name: row[name] for name in names})
+    thin, items = is_thin(row["labelled"], row["n"], target), items_affected(row, target, level)
+    return Pair(predicted=row["group"], thin=thin, items=items, **{name: row[name] for name in names})
 
 
 def _matrix(reading: Reading) -> tuple[Predicted, ...]:

@@ -5,11 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from fewlabels.plots.drawing.picture import Area, Key, Line, Panel, Picture, Point, counting, number, precision, scale
+from fewlabels.plots.drawing.picture import (
+    Area,
+    Key,
+    Line,
+    Panel,
+    Picture,
+    Point,
+    counting,
+    in_points,
+    number,
+    precision,
+    scale,
+)
 from fewlabels.plots.drawing.style import LINES
 from fewlabels.plots.plot import Plot
 from fewlabels.plots.replay import Moment, replay
-from fewlabels.wording import chosen, counted, percent, probability, shortened
+from fewlabels.wording import Style, chosen, counted, percent, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,12 +57,16 @@ class Trace:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines on one pair of axes; `share` shows the values in percent, `full` makes the axis go from 0 to 1."""
+    """Lines on one pair of axes; `share` shows the values in percent, `full` makes the axis go from 0 to 1.
+
+    `points` shows differences between shares, which are not percent, in points.
+    """
 
     label: str
     share: bool
     full: bool
     traces: tuple[Trace, ...]
+    points: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,8 +172,10 @@ def _charts(reading: Reading, moments: Sequence[Moment]) -> Iterator[Chart]:
     if complete and (compares or reading.is_grounded):
         what = "difference" if compares else "average"
         mean, low, high = zip(*((m.mean or 0.0, m.low or 0.0, m.high or 0.0) for m in moments), strict=True)
-        words = f"{what}, with its {chosen(reading.level)} range" if compares else f"average {name}"
-        yield Chart(words, share=share, full=False, traces=(Trace(what, labels, mean, low, high),))
+        points = compares and share
+        unit = " in points" if points else ""
+        words = f"{what}{unit}, with its {chosen(reading.level)} range" if compares else f"average {name}"
+        yield Chart(words, share=share, full=False, traces=(Trace(what, labels, mean, low, high),), points=points)
     if not compares:
         error = Trace("error", labels, tuple(m.error for m in moments))
         what = "row" if reading.audit.spec.task.metric.vector else reading.noun
@@ -187,6 +205,7 @@ def _panel(chart: Chart, label: str) -> Panel:
     within = None if chart.share and bottom >= 0 else (-1.0, 1.0) if chart.share else (min(0.0, bottom), float("inf"))
     ends = (0.0, 1.0) if chart.full else (bottom, max(values))
     y = scale(*ends, share=chart.share, most=5, label=chart.label, within=within)
+    y = in_points(y) if chart.points else y
     marks = [mark for i, trace in enumerate(chart.traces) for mark in _trace(trace, chart, LINES[i % len(LINES)])]
     keys = tuple(Key(trace.name, LINES[i % len(LINES)], "line") for i, trace in enumerate(chart.traces))
     # An empty half step at the end would only make the lines shorter.
@@ -207,10 +226,13 @@ def _trace(trace: Trace, chart: Chart, tone: Tone) -> list[Mark]:
         marks.append(Area(edge, words, tone, 0.18))
     marks.append(Line(tuple(zip(trace.labels, trace.mean, strict=True)), words, tone))
     for i, (labels, mean) in enumerate(zip(trace.labels, trace.mean, strict=True)):
+        after = f"after {counted(labels, 'label')}"
         shown = number(mean, share=chart.share, digits=digits)
-        tip = f"{words}: {shown} after {counted(labels, 'label')}"
+        tip = f"{words}: {shown} {after}"
         if trace.low is not None and trace.high is not None:
-            low, high = (number(part[i], share=chart.share, digits=digits) for part in (trace.low, trace.high))
-            tip += f", {low} to {high}"
+            low, high = trace.low[i], trace.high[i]
+            ends = " to ".join(number(end, share=chart.share, digits=digits) for end in (low, high))
+            moved = f"{words} {after}: {Style(share=True).moved(mean, low, high)}"
+            tip = moved if chart.points else f"{tip}, {ends}"
         marks.append(Point(labels, mean, tip, tone=tone, faint=True))
     return marks

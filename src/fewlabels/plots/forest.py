@@ -119,8 +119,8 @@ class Forest(Plot):
     def _found(self, named: Sequence[Row]) -> str:
         """The groups that were found with their best guesses, beside the average."""
         # Of a group with too few labels for a number, the sentence gives none either.
-        values = [self._style.value(row.mean) if row.known else "(few labels)" for row in named[:_NAMED]]
-        each = [f"{shortened(row.group, 30)} {value}" for row, value in zip(named, values, strict=False)]
+        values = [self._style.value(row.mean) if row.known else "few labels" for row in named[:_NAMED]]
+        each = [f"{shortened(row.group, 30)} ({value})" for row, value in zip(named, values, strict=False)]
         each += [f"{len(named) - _NAMED:,} more"] if len(named) > _NAMED else []
         words = f"{self.end[0].upper()}{self.end[1:]}: {listed(each)}"
         return words if self.average is None else f"{words}; average {self._style.value(self.average)}"

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from fewlabels.findings.reading import Reading
     from fewlabels.plots.drawing.picture import Mark
 
+_LONG = 40  # letters
+
 
 @dataclass(frozen=True)
 class Rope(Plot):
@@ -91,7 +93,8 @@ class Rope(Plot):
         """The difference with its interval."""
         style = Style(self.measure.share)
         by = style.moved(self.mean, self.low, self.high)
-        return f"{shortened(self.a, 40)} minus {shortened(self.b, 40)}: {by}"
+        name = f"{self.measure.name[0].upper()}{self.measure.name[1:]}"
+        return f"{name} of {shortened(self.a, 40)} minus {shortened(self.b, 40)}: {by}"
 
     def picture(self) -> Picture:
         """Draw a density over the rope."""
@@ -110,7 +113,10 @@ class Rope(Plot):
             Key(f"about equal: {probability(self.equal)}", "muted", "box"),
             Key(f"{first} higher: {probability(self.more)}", "ink", "none"),
         )
-        label = f"{self.measure.name} of {shortened(self.a, 40)} − {shortened(self.b, 40)}" + ", points" * share
+        label = f"{self.measure.name} of {self.a} − {self.b}"
+        if len(label) > _LONG:  # on a phone it would be cut within the names, which the heading has
+            label = f"difference in {self.measure.name}"
+        label += ", points" * share
         reach = 1.4 * self.rope
         within = (-1.0, 1.0) if share else None
         spread = (self.mean, self.low, self.high)

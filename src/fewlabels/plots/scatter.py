@@ -11,16 +11,24 @@ from fewlabels.findings.enough_labels import is_vague
 from fewlabels.findings.measures import HOLLOW
 from fewlabels.findings.prior_pull import score_bins_of
 from fewlabels.metrics import Accuracy, CalibrationError
-from fewlabels.plots.drawing.picture import Axis, Cloud, Key, Note, Panel, Picture, Point, scale
+from fewlabels.plots.drawing.layout import FONT, text_width
+from fewlabels.plots.drawing.picture import CORNERS, Cloud, Key, Note, Panel, Picture, Point, scale
 from fewlabels.plots.plot import Plot, lacks_confidence
 from fewlabels.wording import Style, chosen, counted, percent, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from fewlabels.assessment import Assessment
     from fewlabels.findings.reading import Reading
-    from fewlabels.plots.drawing.picture import Mark
+    from fewlabels.plots.drawing.picture import Axis, Mark
 
 _CROWD = 60  # with more groups, intervals are drawn only for the worst
+_WIDE, _TALL = 290.0, 360.0  # the panel in a drawing for phones, in pixels: what is free there is free everywhere
+_DOT = 4.0  # the radius of a point
+Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -108,10 +116,10 @@ class Scatter(Plot):
             dots = tuple((row.accuracy[0], row.error[0]) for row in others)
             marks = [Cloud(dots, f"{counted(len(others), f'other {self.noun}')}, each at its best guess")]
         marks += [self._point(row, worst=True) for row in worst]
-        marks += self._names(worst, y)
+        marks += _names(worst, others, x, y)
         keys = [Key(f"least accurate {self.nouns}", "accent"), Key("others")]
         keys += [Key(HOLLOW, "muted", "hollow")] if any(row.thin for row in full) else []
-        return Picture((Panel(x, y, tuple(marks), height=360, keys=tuple(keys)),))
+        return Picture((Panel(x, y, tuple(marks), height=_TALL, keys=tuple(keys)),))
 
     def _point(self, row: Both, *, worst: bool = False) -> Point:
         (accuracy, a, b), (error, c, d) = row.accuracy, row.error
@@ -122,14 +130,38 @@ class Scatter(Plot):
         )
         return Point(accuracy, error, tip, (a, b), (c, d), "accent" if worst else "main", row.thin, faint=not worst)
 
-    @staticmethod
-    def _names(worst: tuple[Both, ...], y: Axis) -> list[Mark]:
-        """Write the names of the worst groups that are not too close to one another."""
-        notes: list[Mark] = []
-        taken: list[float] = []
-        for row in worst:
-            height = row.error[0] / (y.high - y.low)
-            if all(abs(height - other) > 0.07 for other in taken):
-                taken.append(height)
-                notes.append(Note(row.accuracy[0], row.error[0], row.group, "corner", tip=row.group))
-        return notes
+
+def _names(worst: Sequence[Both], others: Sequence[Both], x: Axis, y: Axis) -> list[Mark]:
+    """Write the names of the worst groups, each at a corner of its point that is free; without one, not at all."""
+    at = np.array([(row.accuracy[0], row.error[0]) for row in (*worst, *others)])
+    points = (at - [x.low, y.high]) * [_WIDE / (x.high - x.low), _TALL / (y.low - y.high)]
+    notes: list[Mark] = []
+    taken: list[Box] = []
+    for row, point in zip(worst, points.tolist(), strict=False):
+        wide = min(text_width(row.group), _WIDE / 2)
+        boxes = {side: _box(point, shift, wide) for side, shift in CORNERS.items()}
+        free = {side: box for side, box in boxes.items() if _is_free(box, taken, points[: len(worst)])}
+        if free:
+            side = min(free, key=lambda side: _covered(free[side], points))
+            taken.append(free[side])
+            notes.append(Note(row.accuracy[0], row.error[0], row.group, side, tip=row.group))
+    return notes
+
+
+def _box(at: Sequence[float], shift: tuple[int, int], wide: float) -> Box:
+    """Return the place of words at a corner of a point: left, top, right, bottom, in pixels."""
+    left, middle = at[0] + shift[0] - (wide if shift[0] < 0 else 0), at[1] + shift[1]
+    return left, middle - FONT / 2, left + wide, middle + FONT / 2
+
+
+def _is_free(box: Box, taken: Sequence[Box], points: NDArray[np.float64]) -> bool:
+    """Whether words are within the panel, and cover neither other words nor the point of a worst group."""
+    apart = all(box[2] < a or c < box[0] or box[3] < b or d < box[1] for a, b, c, d in taken)
+    return apart and box[0] >= 0 and box[2] <= _WIDE and box[1] >= 0 and box[3] <= _TALL and not _covered(box, points)
+
+
+def _covered(box: Box, points: NDArray[np.float64]) -> int:
+    """Count the points under words."""
+    left, top, right, bottom = box
+    x, y = points.T
+    return int(np.sum((x > left - _DOT) & (x < right + _DOT) & (y > top - _DOT) & (y < bottom + _DOT)))

@@ -7,6 +7,7 @@ from fewlabels.policies.greedy import UCB as UCB
 from fewlabels.policies.greedy import EpsilonGreedy as EpsilonGreedy
 from fewlabels.policies.greedy import Greedy as Greedy
 from fewlabels.policies.lottery import Lottery as Lottery
+from fewlabels.policies.neyman import Neyman as Neyman
 from fewlabels.policies.thompson import Thompson as Thompson
 from fewlabels.policies.thompson import TopTwo as TopTwo
 from fewlabels.policies.uniform import UniformGroups as UniformGroups

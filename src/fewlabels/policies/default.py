@@ -22,7 +22,8 @@ def default_policy(task: Task, prior: Prior) -> Policy:
     (docs/learned-prior-measured.md): Thompson keeps asking in groups that are certainly among the worst. Without a
     learned prior, asking at the boundary settles on early mistakes. For other metrics it was not measured.
 
-    A task may say which policy it wants: `Certify` takes the fewest labels with `Greedy()` (docs/gate-measured.md).
+    One number over all items is asked for in strips of confidence by `Neyman()` (`Spec.in_strips`). A task may say
+    which policy it wants: `Certify` takes the fewest labels with `Greedy()` (docs/gate-measured.md).
 
     >>> import fewlabels as fl
     >>> default_policy(fl.Certify(fl.Accuracy(), at_least=0.9), fl.Learned())

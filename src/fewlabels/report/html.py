@@ -116,11 +116,12 @@ def html(report: Report) -> str:
     )
 
 
-def _opened(report: Report) -> set[str]:
-    """The tables of fairness that are not folded: the question's own, and those whose largest gap is clear."""
-    own = _MEASURE.get(cli_name(type(report.task.metric)), "true positive rate")
+def _opened(report: Report) -> str:
+    """The table of fairness that is not folded: that with the clearest gap, or the question's own if none is clear."""
     gaps = [] if report.fairness is None else list(report.fairness.gaps.rows())
-    return {own} | {gap["measure"] for gap in gaps if gap["low"] is not None and gap["low"] > 0}
+    clear = [(gap["low"], gap["measure"]) for gap in gaps if gap["low"] is not None and gap["low"] > 0]
+    own = _MEASURE.get(cli_name(type(report.task.metric)), "true positive rate")
+    return max(clear)[1] if clear else own
 
 
 def _drawings(report: Report) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewlabels.checks import several
 from fewlabels.errors import SpecError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ def label_counts(given: Iterable[int | str], most: int, *, least: int = 0, cappe
     >>> label_counts([20, "10%"], 50), label_counts([20, 80], 50, capped=True)
     (array([ 5, 20]), array([20, 50]))
     """
+    given = several(given, "The budgets of a simulation", error=SpecError)
     counts = sorted({_label_count(budget, most, least) for budget in given})
     if not counts:
         raise SpecError("no budget was named. Give a number of labels, such as 200 or 10%.")

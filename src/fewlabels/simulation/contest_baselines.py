@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 BASELINES = ("random", "disagreements", "selector")
 """Methods without a belief: they ask about any item, about contested items, or by Model Selector's rule."""
 
+_ERROR = 0.1  # ε of Model Selector's rule
+
 
 def plain_run(case: Contest, name: str, at: NDArray[np.int64], rng: np.random.Generator) -> dict[str, list[float]]:
     """Play one run of a baseline."""
@@ -42,18 +44,20 @@ def plain_run(case: Contest, name: str, at: NDArray[np.int64], rng: np.random.Ge
 
 
 def selector(
-    said: NDArray[np.int32], true: NDArray[np.int32], rng: np.random.Generator, most: int, error: float = 0.1
+    said: NDArray[np.int32], true: NDArray[np.int32], rng: np.random.Generator, most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Model Selector's rule (Okanovic et al. 2024): returns the items asked for, and the model that leads after each.
 
-    It assumes that one model is the best and gives the true class with probability 1 − error, and that the others add
-    nothing to it. So the weight of a model grows by (1 − error)/error with each right answer. The next item is the one
+    It assumes that one model is the best and gives the true class with probability 1 − ε, and that the others add
+    nothing to it. So the weight of a model grows by (1 − ε)/ε with each right answer. The next item is the one
     whose label leaves the least entropy over models, on average over the classes, weighted by the models that name
     them.
     """
     answers = compare_answers(said, int(max(said.max(initial=0), true.max(initial=0))) + 1)
     shown = answers.shown(np.arange(len(said)), true)
-    return selector_run(rng, answers.option, answers.options, shown, min(most, len(said)), np.log((1 - error) / error))
+    return selector_run(
+        rng, answers.option, answers.options, shown, min(most, len(said)), np.log((1 - _ERROR) / _ERROR)
+    )
 
 
 def _paired(case: Contest, name: str, at: NDArray[np.int64], rng: np.random.Generator) -> dict[str, list[float]]:

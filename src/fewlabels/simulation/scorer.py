@@ -11,7 +11,7 @@ import numpy as np
 from fewlabels.estimates import value_draws
 from fewlabels.metrics import Accuracy, Confusion
 from fewlabels.priors import Informed, Uniform
-from fewlabels.rectified import Sample
+from fewlabels.rectified import Sample, Strips
 from fewlabels.simulation.kernels.compare import regions_curve
 from fewlabels.simulation.kernels.replay import mrr_curve
 from fewlabels.simulation.layout import layout
@@ -166,9 +166,11 @@ class EstimateScorer(Scorer):
         steers = method.policy.uses_belief and int((asking.cells.partition.sizes > 0).sum()) > 1
         if not (steers and method.prior.uses_items and truth.everything is not None):
             return Snapshot(truth.task, truth.cells, belief, rng, _FEW_DRAWS)
-        sample = Sample(order, truth.right[order].astype(float), anchor)
+        in_strips = asking is not truth
+        strips = Strips.of(asking.cells.partition, order) if in_strips else None
+        sample = Sample(order, truth.right[order].astype(float), anchor, strips)
         shown = (truth.task, asking.cells, belief, sample, truth.everything)
-        return held(*shown, rng, _FEW_DRAWS, in_strips=asking is not truth)
+        return held(*shown, rng, _FEW_DRAWS, in_strips=in_strips)
 
     def _guess(self, belief: Belief, rng: np.random.Generator) -> float:
         """ECE^: the value at the mean, or the median where the mean is not good enough."""

@@ -11,6 +11,7 @@ import numpy as np
 from fewlabels.checks import of_kind, whole_number
 from fewlabels.errors import SpecError
 from fewlabels.named import groups_from
+from fewlabels.partition import of_pool
 from fewlabels.pool import Pool
 from fewlabels.simulation.budgets import label_counts
 from fewlabels.simulation.kernels.jit import need_compiler
@@ -104,7 +105,7 @@ def simulate(
     of_kind(pool, Pool, "The 'pool' of simulate()")
     of_kind(task, Task, "The 'task' of simulate()", error=SpecError)
     tried = methods_from(methods, task)
-    partition = groups_from("predicted" if groups is None else groups, pool)
+    partition = of_pool(groups_from("predicted" if groups is None else groups, pool), pool)
     case = truth_of(pool, labels, partition, task, tried)
     at = label_counts(budgets, int(case.room.sum()))
     work = [partial(run_chunk, case, tried_method, at, seed, chunk) for tried_method in tried for chunk in chunks(runs)]
@@ -147,7 +148,7 @@ class Chunk:
 
 def run_chunk(truth: Truth, method: Method, budgets: NDArray[np.int64], seed: int, runs: range) -> Chunk:
     """Do some runs of a method. Only the sums of curves with a value for each label are kept."""
-    ask, scorer = asker_with_anchors(truth.asking(method), method), scorer_of(truth)
+    ask, scorer = asker_with_anchors(truth.asking(method), truth.asked_by(method)), scorer_of(truth)
     scores: dict[str, list[NDArray[np.float64]]] = {name: [] for name in scorer.better}
     total: NDArray[np.float64] | None = None
     labels: list[float] = []

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from fewlabels.errors import InputError, LabelError, SpecError
+from fewlabels.errors import InputError, LabelError
 from fewlabels.io.answers import is_whole
 from fewlabels.io.labels import is_missing
 from fewlabels.metrics import Accuracy, CalibrationError, Cost
 from fewlabels.outcomes import Outcomes
 from fewlabels.partition import by_score, whole
+from fewlabels.policies import Neyman
 from fewlabels.policies.anchors import default_strips
 from fewlabels.spec import Spec
 
@@ -79,6 +80,10 @@ class Truth:
         """The question on the groups in which a method asks."""
         return self.strips if method.usual and method.prior.uses_items and self.strips is not None else self
 
+    def asked_by(self, method: Method) -> Method:
+        """The method with the policy that an assessment has: strips of confidence have one of their own."""
+        return method if self.asking(method) is self else replace(method, policy=Neyman())
+
     @cached_property
     def counts(self) -> NDArray[np.float64]:
         """Label counts of the fully labelled pool, shape (cells, outcomes)."""
@@ -137,10 +142,6 @@ def truth(pool: Pool, labels: Labels, partition: Partition, task: Task, methods:
         raise InputError(
             f"a simulation needs the label of every item, and those of {pool.source} stay where they are. Write a few "
             "hundred thousand of its rows to a file, and simulate with that."
-        )
-    if len(partition.group) != len(pool):
-        raise SpecError(
-            "the groups belong to another pool: they have a different number of items. Make them from this pool."
         )
     specs = [Spec(task, partition.recipe, candidate.prior, candidate.policy, candidate.target) for candidate in methods]
     task.metric.check(pool, partition)

@@ -7,18 +7,20 @@ import time
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from hashlib import sha256
+from operator import attrgetter
 from typing import TYPE_CHECKING, Self
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from fewlabels.checks import whole_number
 from fewlabels.errors import StoreError, WrongNameError
 from fewlabels.store.chain import Mark, founded
 from fewlabels.store.database import Database
 from fewlabels.store.event import Definition
 from fewlabels.store.guides import remove_guides
 from fewlabels.store.pools import keep_named, keep_pool
-from fewlabels.store.reading import Reading
+from fewlabels.store.reading import Reading, is_complete
 from fewlabels.store.rows import check_new_name, has_event
 from fewlabels.store.schema import assessments, checkpoints, heads, pool_parts, pools
 from fewlabels.store.transaction import Transaction, UnsureError
@@ -170,8 +172,8 @@ class Store(Reading):
 
         Columns seq, at, kind, item, label, step, annotator, note.
         """
-        rows = self.events(name, after)
-        return Table({column: [getattr(event, column) for event in rows] for column in _LOG})
+        rows = self.events(name, whole_number(after, "The 'after' of log()", least=0))
+        return Table({column: list(map(attrgetter(column), rows)) for column in _LOG})
 
     def labels(self, name: str) -> dict[str, str]:
         """The labels of an assessment's pool that are valid now, id to class name, even if its parts are missing.
@@ -210,17 +212,20 @@ class Store(Reading):
         """What was kept last with `keep_checkpoint`, and the place it is about; None if nothing was, or it is damaged.
 
         With `first`, also None if the chain of the log begins with another hash: it is another log of that name.
-        Whether that place is still in the log is checked when the events after it are read.
+        Also None if events are missing in a log of the pool. Whether the place is still in the log is checked when the
+        events after it are read.
         """
         try:
-            with self.database.reading() as connection:
-                begins, head, _ = self.ends(connection, name)
+            with self.database.reading(once=True) as connection:
+                ends = self.ends_of_pool(connection, name)
+                begins, head, _ = ends[name]
                 first = begins if first is None else first
                 row = connection.execute(sa.select(checkpoints).where(checkpoints.c.assessment == name)).one_or_none()
                 if row is None or row.seq > head.seq:
                     return None
                 mark = Mark(row.seq, row.hash)
-                return (mark, row.data) if row.digest == _digest(first, mark, row.data) else None
+                sound = row.digest == _digest(first, mark, row.data) and is_complete(connection, ends)
+                return (mark, row.data) if sound else None
         except StoreError:
             return None  # reading the log itself will say what is wrong
 

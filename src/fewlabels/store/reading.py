@@ -33,6 +33,7 @@ _ENDS_OF_POOL = _ALL_ENDS.join(assessments, assessments.c.name == heads.c.assess
 _ENDS_OF_POOL = _ENDS_OF_POOL.where(assessments.c.fingerprint == _of_pool)
 _ENDS_OF_POOL = _ENDS_OF_POOL.order_by(heads.c.assessment)  # they are locked in this order: nobody waits forever
 _ENDS_LOCKED = _ENDS_OF_POOL.with_for_update(of=heads)
+_COUNT = sa.select(sa.func.count()).where(events.c.assessment.in_(sa.bindparam("names", expanding=True)))
 LAST = 2**62  # no log has so many events
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -162,6 +163,11 @@ class Reading:
         known = ", ".join(repr(known) for known in self.names_in(connection))
         have = f"There are {known}." if known else "There are none yet: create one."
         return GoneError(f"there is no assessment {name!r} in {self.database.shown}. {have}")
+
+
+def is_complete(connection: Connection, ends: Mapping[str, Ends]) -> bool:
+    """Whether logs have as many events as they should. Counting is a hundred times as quick as reading them."""
+    return connection.scalar(_COUNT, {"names": list(ends)}) == sum(end.head.seq for end in ends.values())
 
 
 def is_end(row: Any) -> bool:

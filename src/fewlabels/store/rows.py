@@ -65,7 +65,7 @@ def check_new_name(name: str) -> str:
 
 def storable(value: str | None, what: str) -> str | None:
     """Return the text if both databases can store it: one refuses NUL, both refuse half a character."""
-    if value is not None and ("\0" in value or _halved(value)):
+    if value is not None and ("\0" in of_kind(value, str, what[:1].upper() + what[1:]) or _halved(value)):
         raise InputError(f"{what} cannot be stored: {value[:40]!r} contains an invalid character. Remove it.")
     return value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -83,8 +84,8 @@ class Certify(Task):
     def __post_init__(self) -> None:
         if (self.at_least is None) == (self.at_most is None):
             raise SpecError("Certify() needs either at_least= or at_most=, such as Certify(Accuracy(), at_least=0.9).")
-        if not np.isfinite(self.line):
-            raise SpecError(f"The line of Certify() must be a number. Got {self.line!r} instead.")
+        side = "at_most" if self.at_least is None else "at_least"
+        number_field(self, side, "The line of Certify()", low=-inf)
         number_field(self, "sure", "The 'sure' of Certify()", high=1, hint="such as 0.95")
         check_guarantee(self.guarantee, what="The 'guarantee' of Certify()")
         object.__setattr__(self, "only", several(self.only, "The 'only' of Certify()", error=SpecError))

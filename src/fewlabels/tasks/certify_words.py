@@ -57,31 +57,34 @@ def answer(
     failed: Sequence[str],
     columns: Mapping[str, Sequence[Any]],
     noun: str = "group",
+    whose: str = "classifier",
 ) -> str:
-    """The verdict in a sentence, with groups called by their noun."""
+    """The verdict in a sentence, with groups called by their noun, about a "classifier" or a "judge"."""
     if verdict == "pass":
-        return f"Pass: {_every(task, len(columns['group']), noun)} {goal(task)}{_how_sure(task, sure)}."
+        return f"Pass: {_every(task, len(columns['group']), noun, whose)} {goal(task)}{_how_sure(task, sure)}."
     if verdict == "fail":
         verb = "does" if len(failed) == 1 and not _of_items(task, columns) else "do"
-        who = _names(failed) if len(columns["group"]) > 1 or task.only else _all_of_it(task)
+        who = _names(failed) if len(columns["group"]) > 1 or task.only else _all_of_it(task, whose)
         return f"Fail: {who} {verb} not have {goal(task)}{_each_how_sure(task, failed, columns, sure)}."
     unsure = sum(verdict == "open" for verdict in columns["verdict"])
     if columns["mean"] == [None]:
         return f"Not enough evidence: there is no {task.metric.name}, as {task.metric.without_number}. {_ANOTHER}"
     if len(columns["group"]) == 1 and not task.only:
-        return f"Not enough evidence: {_all_of_it(task)} may or may not have {goal(task)}."
+        return f"Not enough evidence: {_all_of_it(task, whose)} may or may not have {goal(task)}."
     return f"Not enough evidence: {counted(unsure, noun)} may or may not have {goal(task)}."
 
 
-def in_words(task: Certify, given: Answer, noun: str) -> str:
+def in_words(task: Certify, given: Answer, noun: str, whose: str = "classifier") -> str:
     """The sentence of an answer that was given before, with groups called by their noun."""
-    return of_table(task, given.table, given.probability or 0.0, given.groups, noun)
+    return of_table(task, given.table, given.probability or 0.0, given.groups, noun, whose)
 
 
-def of_table(task: Certify, table: Table, sure: float, failed: Sequence[str], noun: str = "group") -> str:
+def of_table(
+    task: Certify, table: Table, sure: float, failed: Sequence[str], noun: str = "group", whose: str = "classifier"
+) -> str:
     """The sentence of a table of verdicts, and why labels do not support what they seem to say."""
     settings = table.settings
-    words = answer(task, settings["verdict"], sure, failed, table.columns, noun)
+    words = answer(task, settings["verdict"], sure, failed, table.columns, noun, whose)
     if settings["verdict"] == "open" and settings.get("adopted"):
         words += (
             f" {counted(settings['adopted'], 'label')} came from elsewhere, for items that were not asked for, and a "
@@ -168,16 +171,16 @@ def next_steps(task: Certify, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]
     return (f"A verdict probably needs {ahead.labels}.{missing}",)
 
 
-def _every(task: Certify, groups: int, noun: str) -> str:
+def _every(task: Certify, groups: int, noun: str, whose: str) -> str:
     if task.only:
         return f"{_names(task.only)} {'has' if len(task.only) == 1 else 'have'}"
-    whole = "all items together have" if isinstance(task.metric, Prevalence) else "the classifier has"
+    whole = "all items together have" if isinstance(task.metric, Prevalence) else f"the {whose} has"
     return whole if groups == 1 else f"each of the {groups:,} {plural(noun)} has"
 
 
-def _all_of_it(task: Certify) -> str:
+def _all_of_it(task: Certify, whose: str = "classifier") -> str:
     """What a rule about all items is about: a pass rate is a property of the items, not of what judged them."""
-    return "all items together" if isinstance(task.metric, Prevalence) else "the classifier"
+    return "all items together" if isinstance(task.metric, Prevalence) else f"the {whose}"
 
 
 def _of_items(task: Certify, columns: Mapping[str, Sequence[Any]]) -> bool:

@@ -89,7 +89,7 @@ class Estimate(Task):
         return estimate_words.question(self, noun, groups)
 
     def headline(self, grounds: Grounds) -> str:
-        """The number over all items, and the worst group or the most frequent mix-up."""
+        """The number over all items, and the worst group or the largest mix-up."""
         return estimate_words.headline(self, grounds)
 
     def next_steps(self, grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:

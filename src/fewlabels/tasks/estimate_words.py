@@ -1,4 +1,4 @@
-"""Estimate in words: the number over all items, and the worst group or the most frequent mix-up beside it."""
+"""Estimate in words: the number over all items, and the worst group or the largest mix-up beside it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def question(task: Estimate, noun: str, groups: int) -> str:
 
 
 def headline(task: Estimate, grounds: Grounds) -> str:
-    """The number over all items, unless it is too early for one; then the worst group or the most frequent mix-up."""
+    """The number over all items, unless it is too early for one; then the worst group or the largest mix-up."""
     if not grounds.overall.enough:
         first = f"It is too early for a number over all items: {grounds.overall.words}."
     elif isinstance(task.metric, Accuracy) or task.metric.vector:
@@ -126,8 +126,9 @@ def _worst(task: Estimate, grounds: Grounds) -> str:
 
 
 def _mixed_up(grounds: Grounds) -> str:
-    if not grounds.confusions:
-        return ""
-    top = grounds.confusions[0]
+    seen = [pair for pair in grounds.confusions if pair.seen]
+    if not seen:
+        return "In the classes with enough labels, no label shows a mix-up." if grounds.confusions else ""
+    top = max(seen, key=lambda pair: pair.items[1:])  # the mistake that affects most items even at the low end
     truly = f"in {top.words} of the cases it is truly {shortened(top.true, LONGEST)}"
-    return f"The most frequent mix-up: where it says {shortened(top.group, LONGEST)}, {truly}."
+    return f"The largest mix-up seen so far: where it says {shortened(top.group, LONGEST)}, {truly}."

@@ -180,7 +180,8 @@ class Overall:
 class Confused:
     """Where the classifier says one class, the share that is truly another: `mean` with its interval.
 
-    `seen` of the `labelled` items of the group show it.
+    `seen` of the `labelled` items of the group show it. `items` is how many items of the pool it probably affects: the
+    best guess, low and high.
     """
 
     group: str
@@ -190,6 +191,7 @@ class Confused:
     mean: float
     low: float
     high: float
+    items: tuple[float, float, float]
 
     @property
     def words(self) -> str:
@@ -202,7 +204,7 @@ class Confused:
     def support(self) -> str:
         """The labels that show it.
 
-        >>> Confused("cat", "dog", 20, 3, 0.14, 0.04, 0.31).support
+        >>> Confused("cat", "dog", 20, 3, 0.14, 0.04, 0.31, (9.0, 4.0, 17.0)).support
         '3 of 20 labels'
         """
         return f"{self.seen:,} of {counted(self.labelled, 'label')}"

@@ -10,9 +10,10 @@ import numpy as np
 
 from fewlabels import wording
 from fewlabels.anytime import surest
-from fewlabels.checks import whole_field
+from fewlabels.checks import of_kind, whole_field
 from fewlabels.errors import SpecError
 from fewlabels.estimates import affordable, estimate, interval, sequences, value_draws
+from fewlabels.metrics.base import Metric
 from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import identify_words
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
-    from fewlabels.metrics.base import Metric
     from fewlabels.tasks.grounds import Ahead, Grounds
     from fewlabels.tasks.snapshot import Snapshot
 
@@ -54,6 +54,7 @@ class Identify(Task):
     highest: int | None = None
 
     def __post_init__(self) -> None:
+        of_kind(self.metric, Metric, "The metric of a task", error=SpecError)
         if self.lowest is not None and self.highest is not None:
             raise SpecError("Identify() takes either lowest=m or highest=m, such as Identify(Accuracy(), lowest=1).")
         if self.lowest is None and self.highest is None:

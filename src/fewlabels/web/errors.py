@@ -28,6 +28,7 @@ CANNOT_USE = "the server cannot use its database at the moment. Try again; the s
 _GONE = "this assessment was removed, or begun again, a moment ago. Try again."
 CANNOT_OPEN = "it cannot be opened at the moment; the server's log says why."
 """What people are told about an assessment that is damaged or incomplete."""
+_NO_PAGE = "there is nothing at this address. Go back to the start page, or look for a typing error in it."
 _BROKEN = "something went wrong in the server. Try again; the server's log says more."
 _log = logging.getLogger(__name__)
 
@@ -60,7 +61,9 @@ def add_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> Response:
-        return _shown(request, error.status_code, str(error.detail), dict(error.headers or {}))
+        # Where the framework has found nothing, its words are those of the protocol.
+        message = _NO_PAGE if (error.status_code, error.detail) == (404, "Not Found") else str(error.detail)
+        return _shown(request, error.status_code, message, dict(error.headers or {}))
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:

@@ -111,15 +111,20 @@ class SignIn(Strict):
 
 
 @router.get("/")
-def home(request: Request, service: Here) -> Response:
-    """Show the sign-in page to strangers, and to others the list of assessments, or the only one to label."""
+def home(request: Request, service: Here, find: str = "") -> Response:
+    """Show the sign-in page to strangers, and to others the list of assessments, or the only one to label.
+
+    The newest is first; with `find`, those that have it in their name.
+    """
     person: Person | None = request.state.person
     if person is None:
         return _forget(sign_in_page(request), request, service)
     names = service.names()
     if person.role == "annotator" and len(names) == 1:
         return RedirectResponse(f"{root_of(request)}/label/{quote(names[0], safe='')}", status_code=303)
-    return page(request, "home.html", person, assessments=service.summaries())
+    wanted = [name for name in reversed(names) if find.strip().casefold() in name.casefold()]
+    listed = service.summaries(wanted)
+    return page(request, "home.html", person, assessments=listed, total=len(names), find=find.strip())
 
 
 @router.get("/sign-in")

@@ -29,7 +29,7 @@ from fewlabels.web.work import Pace
 from fewlabels.wording import harmless
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from fewlabels.labelling.batch import Batch
     from fewlabels.pool import Pool
@@ -218,9 +218,9 @@ class Service:
             budget=audit.spec.stop.labels,
         )
 
-    def summaries(self) -> list[m.Summary]:
-        """Summarise every assessment, oldest first. One that cannot be opened must not hide the others."""
-        return [self._summary_or_problem(name) for name in self.names()]
+    def summaries(self, names: Sequence[str] | None = None) -> list[m.Summary]:
+        """Summarise some assessments, or all, oldest first. One that cannot be opened must not hide the others."""
+        return [self._summary_or_problem(name) for name in (self.names() if names is None else names)]
 
     def _summary_or_problem(self, name: str) -> m.Summary:
         try:

@@ -32,11 +32,11 @@ _FOLDED = ("allocation",)
 _TALL = 15  # groups: plots with more are taller than the column beside them
 _TITLES = {"n": "Items", "mean": "Estimate", "chance": "Chance", "note": "Note", "reaches": "Reaches it"}
 _TITLES |= {"labelled": "Labels", "right": "Right", "rank": "Rank", "group": "Group", "model": "Model", "true": "Truly"}
-_TITLES |= {"behind": "Behind", "regret": "Average loss", "as_good": "As good"}
+_TITLES |= {"won": "Evidence", "behind": "Behind", "regret": "Average loss", "as_good": "As good"}
 _TEXTS = ("where", "group", "model", "a", "b", "true", "note")
 _ORDER = (*_TEXTS[:-1], "n", "labelled", "mean", "range")
 # Columns left out on narrow pages, as are labels beside those that count.
-_MINOR = ("n", "rank", "reaches", "regret", "as_good")
+_MINOR = ("n", "rank", "reaches", "won", "regret", "as_good")
 # With more groups than this, how good a judge is in each of them is left to the report.
 _MOST_JUDGED = 12
 
@@ -175,6 +175,7 @@ def _columns(finding: Finding) -> tuple[Column, ...]:
         sign, means = -1 if best_first else 1, table["mean"]
         order = sorted(range(len(means)), key=lambda i: (means[i] is None, sign * (means[i] or 0.0)))
         table = Table({name: [values[i] for i in order] for name, values in table.columns.items()}, table.settings)
+    said_twice = "counted" in table.columns and table["counted"] == table["labelled"]  # "31 of 40 pass" has the labels
     table = readable(table, finding.task)
     values, columns = dict(table.columns), []
     values.pop("median", None)  # the report has it: beside the mean it says little, and takes room
@@ -188,6 +189,8 @@ def _columns(finding: Finding) -> tuple[Column, ...]:
     if "labelled" in values and shown:
         pairs = zip(values.pop(shown), values["labelled"], strict=True)
         values["labelled"] = [f"{n:,}" if k is None else f"{k:,} of {n:,}" if n else NONE for k, n in pairs]
+    if said_twice:
+        values.pop("labelled")
     if "low" in values and "high" in values:
         ends = zip(values.pop("low"), values.pop("high"), strict=True)
         values["range"] = [NONE if low is None else f"{low} – {high}" for low, high in ends]

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import threading
-from array import array
-from bisect import bisect_left
+from collections import deque
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import accumulate
 from math import inf
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 from fewlabels.labelling.notes import KNOWN, TAKEN_BACK
 from fewlabels.labelling.progress import called
 from fewlabels.plots import svg
 from fewlabels.plots.drawing.picture import Area, Axis, Line, Panel, Picture, Tick, counting
 from fewlabels.plots.plot import Plot
+from fewlabels.web.clocks import straightened
 from fewlabels.wording import counted, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
     from typing import Any
 
     from fewlabels.assessment import Assessment
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 _WINDOW = 900.0  # seconds that "now" looks back, for the speed
 _BEGUN = 120.0  # seconds of work before a speed is shown
 _PRESENT = 300.0  # seconds after which somebody who did nothing is no longer there
+_LATEST = 5_000  # acts that are looked at for it
 _MOST_POINTS = 150  # of the line
+_LAST_POINTS = 20  # of them, for when the last answer came
 _EVENTS = 10  # that are listed
 _READ = 200  # events that are read for them: many only hand out items
 _WIDE = 480  # pixels of the drawing
@@ -36,10 +40,18 @@ _STEPS = (60, 300, 900, 1800, 3600, 7200, 14400, 43200, 86400, 172800, 604800, 2
 _UNITS = ((31536000, "year"), (2592000, "month"), (604800, "week"), (86400, "day"), (3600, "hour"), (60, "minute"))
 
 
+class Act(NamedTuple):
+    """Something that a person did: by the clock, who, and whether it is an answer."""
+
+    at: float
+    who: str
+    answer: bool
+
+
 class Pace:
     """When each person answered, read from the log of an assessment: only what is new since the last look.
 
-    Threads may share it.
+    Threads may share it. Where clocks were wrong, the order of the log counts: see `clocks`.
     """
 
     def __init__(self) -> None:
@@ -47,10 +59,10 @@ class Pace:
         self._lock = threading.Lock()
         self._standing: set[int] = set()
         self._all: list[tuple[float, int]] = []
-        self._of: dict[str, array[float]] = {}
-        self._seen: dict[str, float] = {}
+        self._acts: deque[Act] = deque(maxlen=_LATEST)
+        self._seen: dict[str, float] = {}  # by the clock, when each person last did something
+        self._answered: dict[str, float] = {}  # and last answered
         self._at_once: set[tuple[str, float]] = set()  # who gave several answers in one instant: those of a file
-        self._before: dict[str, float] = {}  # when each person last did something before that, other than by a file
 
     def catch_up(self, audit: Assessment) -> None:
         """Read what others have written."""
@@ -67,64 +79,74 @@ class Pace:
             if answer not in self._standing:  # a correction does not count as another answer
                 self._standing.add(answer)
                 self._all.append((at, 1))
-            times = self._of.setdefault(who, array("d"))
-            if times and times[-1] == at:
+            if self._answered.get(who) == at:
                 self._at_once.add((who, at))
-            times.append(at)
+            self._answered[who] = at
         elif row["kind"] == "retract" and answer in self._standing:
             self._standing.remove(answer)
             self._all.append((at, -1))
         elif row["kind"] == "withdraw":  # what anybody has answered or decided about the item
-            gone = self._standing & {hash((one, row["item"])) for one in (None, *self._of)}
+            gone = self._standing & {hash((one, row["item"])) for one in (None, *self._answered)}
             self._standing -= gone
             self._all.append((at, -len(gone)))
         own = not (row["note"] or "").startswith(TAKEN_BACK)
         if row["kind"] in ("label", "decide", "skip", "retract") and own:
-            last = self._seen.get(who, at)
-            if at > last and (who, last) not in self._at_once:
-                self._before[who] = last
-            self._seen[who] = max(at, last)
+            self._acts.append(Act(at, who, row["kind"] in ("label", "decide")))
+            self._seen[who] = at
 
-    def per_hour(self, now: float, who: str | None = None) -> int | None:
+    def recent(self, now: float) -> Recent:
+        """What was done lately, other than handing in a file of answers, and when."""
+        with self._lock:
+            acts, at_once = list(self._acts), self._at_once.copy()
+        times = straightened([act.at for act in acts], now)
+        done = [(at, act) for at, act in zip(times, acts, strict=True) if (act.who, act.at) not in at_once]
+        return Recent(
+            now,
+            {act.who: at for at, act in zip(times, acts, strict=True)},
+            {act.who for at, act in done if now - at < _PRESENT},
+            [(at, act.who) for at, act in done if act.answer and now - at <= _WINDOW],
+        )
+
+    def seen(self, who: str) -> float | None:
+        """When somebody last did something, by the clock of that time."""
+        return self._seen.get(who)
+
+    def latest(self) -> float:
+        """When anybody last did something; 0 if nobody ever did."""
+        return straightened([act.at for act in self._acts], inf)[-1] if self._acts else 0.0
+
+    def over_time(self, now: float) -> OverTime:
+        """The answers so far as a chart."""
+        steps = self._all[:]  # while it is read, another thread may add to it
+        totals = list(accumulate(change for _, change in steps))
+        every = max(1, len(steps) // _MOST_POINTS)
+        shown = sorted({*range(0, len(steps), every), *range(len(steps))[-_LAST_POINTS:]})
+        times = straightened([steps[i][0] for i in shown], now)
+        points = tuple((at - now, float(totals[i])) for at, i in zip(times, shown, strict=True))
+        return OverTime(points, self.recent(now).per_hour())
+
+
+@dataclass(frozen=True)
+class Recent:
+    """Who did something last and when, who is there, and the answers of the last quarter of an hour."""
+
+    now: float
+    last: Mapping[str, float]
+    present: AbstractSet[str]
+    answers: Sequence[tuple[float, str]]
+
+    def per_hour(self, who: str | None = None) -> int | None:
         """The answers an hour of the last quarter of an hour, of one person or of all.
 
         0 if they are not there now, and None if they have only just begun: a minute says nothing about an hour.
         """
-        here = self.present(now)
-        if not here or (who is not None and who not in here):
+        if not self.present or (who is not None and who not in self.present):
             return 0
-        with self._lock:
-            kept = self._of if who is None else {who: self._of[who]} if who in self._of else {}
-            recent = [
-                at
-                for one, times in kept.items()
-                for at in times[bisect_left(times, now - _WINDOW) :]
-                if (one, at) not in self._at_once
-            ]
-        if not recent:
+        times = [at for at, one in self.answers if who in (None, one)]
+        if not times:
             return 0
         # Somebody who began five minutes ago is measured by these five minutes.
-        return round(len(recent) * 3600 / (now - min(recent))) if now - min(recent) >= _BEGUN else None
-
-    def present(self, now: float) -> set[str]:
-        """Who did something in the last minutes, other than handing in a file of answers."""
-        with self._lock:
-            by_file = {who for who, at in self._seen.items() if (who, at) in self._at_once}
-            times = self._seen | {who: self._before.get(who, -inf) for who in by_file}
-            return {who for who, at in times.items() if now - at < _PRESENT}
-
-    def seen(self, who: str) -> float | None:
-        """When somebody last did something."""
-        return self._seen.get(who)
-
-    def over_time(self, now: float) -> OverTime:
-        """The answers so far as a chart."""
-        total, points = 0, []
-        for at, change in self._all[:]:  # while it is read, another thread may add to it
-            total += change
-            points.append((min(at - now, 0.0), float(total)))  # the clock of another server may be ahead
-        every = max(1, len(points) // _MOST_POINTS)
-        return OverTime(tuple(points[i] for i in range(0, len(points), every)) + tuple(points[-1:]), self.per_hour(now))
+        return round(len(times) * 3600 / (self.now - times[0])) if self.now - times[0] >= _BEGUN else None
 
 
 @dataclass(frozen=True)
@@ -147,7 +169,7 @@ class OverTime(Plot):
         """Read the whole log, as of its last event."""
         pace = Pace()
         pace.catch_up(reading.audit)
-        made = pace.over_time(max(filter(None, map(pace.seen, reading.audit.by_person()["annotator"])), default=0.0))
+        made = pace.over_time(pace.latest())
         return cls(made.points, made.per_hour)
 
     def finding(self) -> str:
@@ -271,13 +293,14 @@ def work(
     `people` are the counts of each person; they include `others`, the other assessments of the same items.
     """
     clock = now.timestamp()
-    chart, here = pace.over_time(clock), pace.present(clock)
+    chart, lately = pace.over_time(clock), pace.recent(clock)
     right = "right" in people.columns
     members = [
         Member(
-            row["annotator"], row["annotator"] in here, row["labels"] + row["decided"],
-            pace.per_hour(clock, row["annotator"]), row["skips"], row["held"],
-            ago(pace.seen(row["annotator"]) or _stamp(row["last"]), clock), row["right"] if right else "",
+            row["annotator"], row["annotator"] in lately.present, row["labels"] + row["decided"],
+            lately.per_hour(row["annotator"]), row["skips"], row["held"],
+            ago(lately.last.get(row["annotator"]) or pace.seen(row["annotator"]) or _stamp(row["last"]), clock),
+            row["right"] if right else "",
         )
         for row in people.rows()
     ]  # fmt: skip

@@ -108,11 +108,6 @@ def _documented(source: Source, confidence: str | None) -> tuple[str | None, str
 def kept_columns(
     source: Source, used: set[str | None], columns: Sequence[str] | None, content: str | None
 ) -> tuple[str, ...]:
-    if isinstance(columns, str):
-        proposed = Argument("columns", [columns])
-        raise InputError(
-            Argument("columns"), f" must be a list of names. Got {columns!r} instead; write ", proposed, "."
-        )
     if columns is None:
         names = [
             field.name

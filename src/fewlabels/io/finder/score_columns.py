@@ -9,6 +9,7 @@ from fewlabels.checks import is_count
 from fewlabels.errors import Argument, InputError
 from fewlabels.io.columns import is_vector
 from fewlabels.io.finder.names import matching
+from fewlabels.io.spellings import written
 from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
@@ -56,9 +57,8 @@ def score_columns(
 
 def class_names(source: Source, classes: Iterable[object] | None) -> tuple[str, ...] | None:
     """The names of all classes as the caller or the source lists them, checked; None if neither does."""
-    if isinstance(classes, (str, bytes)):
-        raise InputError(_CLASSES, f" must be a list of names. Got {classes!r} instead.")
-    given = source.classes if classes is None else tuple(str(name).strip() for name in classes)
+    spell = str if source.untyped else written  # "1.0" in a file is a text
+    given = source.classes if classes is None else tuple(spell(name).strip() for name in classes)
     if given is not None:
         _check_classes(source, given)
     return given

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from fewlabels.paper.figures.beliefs import Difference, EceBias, EcePosterior, Ranks, Reliability, Scatter
 
+_TOP = 10  # classes at each end that are shown
+
 
 def draw_scatter(panels: Sequence[Scatter]) -> Figure:
     """Accuracy against ECE of each class with 95% intervals; the least accurate m red, the most accurate m blue."""
@@ -108,29 +110,29 @@ def draw_differences(panels: Sequence[Difference]) -> Figure:
     return figure
 
 
-def draw_ranks(panel: Ranks, top: int = 10) -> Figure:
+def draw_ranks(panel: Ranks) -> Figure:
     """The mean rank of the most and the least accurate classes, with 95% intervals."""
-    shown = np.r_[0:top, len(panel.names) - top : len(panel.names)]
+    shown = np.r_[0:_TOP, len(panel.names) - _TOP : len(panel.names)]
     figure, axes = frames(1, 1, 4.6, 5.0)
     axis, y = axes[0, 0], np.arange(len(shown))
-    for part, colour in ((slice(0, top), BLUE), (slice(top, None), RED)):
+    for part, colour in ((slice(0, _TOP), BLUE), (slice(_TOP, None), RED)):
         rank = panel.rank[:, shown[part]]
         axis.errorbar(rank[0], y[part], xerr=_arms(rank), fmt="o", color=colour, ms=4, lw=1.3, capsize=2)
-    axis.axhline(top - 0.5, color=GREY, lw=0.8, ls=":")
+    axis.axhline(_TOP - 0.5, color=GREY, lw=0.8, ls=":")
     axis.set_yticks(y, [panel.names[i].replace("_", " ") for i in shown])
     axis.invert_yaxis()
     label(axis, "rank by accuracy, 1 the most accurate")
     return figure
 
 
-def draw_extremes(panel: Ranks, top: int = 10) -> Figure:
+def draw_extremes(panel: Ranks) -> Figure:
     """How probably each class is the most, and the least, accurate one."""
     figure, axes = frames(2, 1, 4.6, 2.4)
     for axis, chance, colour, words in (
         (axes[0, 0], panel.most, BLUE, "P(most accurate)"),
         (axes[1, 0], panel.least, RED, "P(least accurate)"),
     ):
-        order = np.argsort(-chance, kind="stable")[:top]
+        order = np.argsort(-chance, kind="stable")[:_TOP]
         axis.bar(np.arange(len(order)), chance[order], color=colour, alpha=0.8)
         axis.set_xticks(
             np.arange(len(order)), [panel.names[i].replace("_", " ") for i in order], rotation=40, ha="right"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.plots.drawing.layout import fitted, text_width
-from fewlabels.plots.drawing.picture import Area, Box, Cloud, Line, Note, Point, Sheaf
+from fewlabels.plots.drawing.picture import CORNERS, Area, Box, Cloud, Line, Note, Point, Sheaf
 from fewlabels.plots.drawing.style import LIGHT
 
 if TYPE_CHECKING:
@@ -153,8 +153,8 @@ def _points(points: Sequence[Point], ax: Axes) -> None:
 def _note(mark: Note, ax: Axes, fonts: list[str]) -> None:
     from matplotlib.patheffects import withStroke
 
-    sides = {"right": (5, 0, "left"), "left": (-5, 0, "right"), "corner": (5, 8, "left"), "on": (0, 0, "center")}
-    right, up, ha = sides[mark.side]
+    dx, dy = CORNERS.get(mark.side) or {"right": (7, 0), "left": (-7, 0), "on": (0, 0)}[mark.side]
+    right, up, ha = 0.7 * dx, -0.7 * dy, "left" if dx > 0 else "right" if dx else "center"
     text = ax.annotate(
         _plain(fitted(mark.text, _ROOM)),
         (mark.x, mark.y),

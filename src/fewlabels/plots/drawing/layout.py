@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 FONT = 13.0
 _LINE = 18.0
+ARROW = " → "
+"""Between two names that are one row."""
 TURNED = 150.0
 """The most room for a turned word, in pixels."""
 _COLUMN = 22.0
@@ -104,7 +106,14 @@ def _edges(panel: Panel, width: float) -> tuple[float, float]:
 
 
 def _left_words(tick: Tick, width: float) -> str:
-    return fitted(tick.text, max(0.42 * width - 10, 40))
+    room = max(0.42 * width - 10, 40)
+    first, arrow, second = tick.text.partition(ARROW)
+    if not arrow or text_width(tick.text) <= room:
+        return fitted(tick.text, room)
+    # Something of both names must be left; what the shorter one does not need is for the longer one.
+    room -= text_width(arrow)
+    shorter = min(text_width(first), text_width(second), room / 2)
+    return arrow.join(fitted(name, max(room - shorter, room / 2)) for name in (first, second))
 
 
 def _has_aside(panel: Panel, width: float, left: float) -> bool:

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from fewlabels.plots.drawing.layout import FONT, TURNED, Frame, fitted, frames, text_width, turned_room
-from fewlabels.plots.drawing.picture import Area, Box, Cloud, Note, Point, Sheaf
+from fewlabels.plots.drawing.picture import CORNERS, Area, Box, Cloud, Note, Point, Sheaf
 from fewlabels.plots.drawing.style import LIGHT, stylesheet
 
 if TYPE_CHECKING:
@@ -219,14 +219,16 @@ def _rect(xs: Range, ys: Range, place: Frame) -> str:
 
 def _note(mark: Note, place: Frame) -> str:
     x, y = place.x(mark.x), place.y(mark.y)
-    shift = {"right": (7, 0, "start"), "left": (-7, 0, "end"), "corner": (7, -11, "start"), "on": (0, 0, "middle")}
-    dx, dy, anchor = shift[mark.side]
+    dx, dy = CORNERS.get(mark.side) or {"right": (7, 0), "left": (-7, 0), "on": (0, 0)}[mark.side]
+    anchor = "start" if dx > 0 else "end" if dx else "middle"
     words = fitted(mark.text, 0.5 * (place.left + place.width))
     if mark.room is not None and abs(place.x(mark.x + mark.room) - x) < text_width(words):
         return ""
     half = text_width(words)
     if anchor == "start" and x + dx + half > place.left + place.width + 8:
         dx, anchor = -dx, "end"
+    elif anchor == "end" and x + dx - half < 0:
+        dx, anchor = -dx, "start"
     # A rim in the colour of the background keeps words readable on top of lines.
     rim = mark.side != "on"
     return _text(x + dx, y + dy, words, mark.tone, tip=mark.tip, anchor=anchor, middle=True, rim=rim)

@@ -106,9 +106,13 @@ class Cloud:
     tone: Tone = "main"
 
 
+CORNERS = {"above right": (7, -11), "below right": (7, 11), "above left": (-7, -11), "below left": (-7, 11)}
+"""The corners of a point at which words can stand: how far away, in pixels to the right and down."""
+
+
 @dataclass(frozen=True)
 class Note:
-    """Words beside a point; `side` is the side of the point on which they stand, or the corner above and right of it.
+    """Words beside a point; `side` is the side of the point on which they stand, or one of `CORNERS`.
 
     They are left out if they are wider than `room`, in units of x.
     """
