@@ -168,6 +168,15 @@ def test_scores_without_names_that_say_so(tmp_path) -> None:
     assert "truth" not in audit.pool.columns.column_names
 
 
+def test_labels_of_a_file_without_ids_need_them(tmp_path) -> None:
+    """`tell` finds items by id, so it is not named where there are none."""
+    text = "text,prediction,actual\n" + "".join(f"review {i},{'ab'[i % 2]},a\n" for i in range(9))
+    said = new(tmp_path, "p.csv", text)[0].stderr
+    assert "'actual' looks like labels: not used" in said
+    assert "to use them, add a column of ids to the file" in said
+    assert "tell FILE" not in said
+
+
 def test_an_llm_with_confidence_in_words(tmp_path) -> None:
     result, audit = new(tmp_path, "chat.csv", CHAT, "--groups", "column:confidence")
     assert audit is not None, result.stderr
