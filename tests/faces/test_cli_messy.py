@@ -138,6 +138,8 @@ def test_small_groups_are_mentioned_where_groups_are_looked_for(tmp_path) -> Non
     assert "1 group with fewer than 5 items: 'c' (1)." in result.stderr
     assert "fewer than 5" not in new(tmp_path, "p.csv", text, "--dry-run")[0].stderr
     few = "id,predicted\n1,a\n2,b\n"
+    assert "typos" in result.stderr
+    assert "typos" not in new(tmp_path, "q.csv", few, "--lowest", "1", "--dry-run")[0].stderr
     assert "fewer than 5" not in new(tmp_path, "q.csv", few, "--lowest", "1", "--groups", "whole")[0].stderr
 
 
