@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import json
 import re
 from functools import cache
 from pathlib import Path
@@ -129,6 +130,13 @@ def in_markdown(path: Path, folder: str) -> Iterator[Place]:
             yield Place(folder, f"{name}:{number}", f"more than {LONGEST} characters", line[:60])
 
 
+def in_notebook(path: Path) -> Iterator[Place]:
+    """The prose of a notebook, cell by cell."""
+    for number, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"], 1):
+        if cell["cell_type"] == "markdown":
+            yield from _phrases("docs", f"{path.relative_to(ROOT).as_posix()}, cell {number}", "".join(cell["source"]))
+
+
 @cache
 def places() -> tuple[Place, ...]:
     """Every place with something that must not be there."""
@@ -149,6 +157,8 @@ def places() -> tuple[Place, ...]:
         every += in_markdown(path, "docs")
     for path in sorted(ROOT.glob("*.md")):
         every += in_markdown(path, "pages")
+    for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
+        every += in_notebook(path)
     return tuple(every)
 
 
@@ -223,6 +233,16 @@ def test_fragments_and_long_lines_are_seen(tmp_path: Path, monkeypatch: pytest.M
     page.write_text(f"{long}\n| {long} |\n```\n{long}\n```\n\nA thing is\nno thing.\n")
     assert [place.where for place in in_code(code, "top")] == ["a.py:1", "a.py:7"]
     assert sorted(place.where for place in in_markdown(page, "docs")) == ["a.md:1", "a.md:7"]
+
+
+def test_notebooks_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
+    cells = [
+        {"cell_type": "code", "source": ["anew = 1"]},
+        {"cell_type": "markdown", "source": ["it is read\n", "anew"]},
+    ]
+    (tmp_path / "a.ipynb").write_text(json.dumps({"cells": cells}))
+    assert [(place.where, place.rule) for place in in_notebook(tmp_path / "a.ipynb")] == [("a.ipynb, cell 2", "anew")]
 
 
 def test_a_page_of_measurements_says_what_was_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
