@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,16 @@ def test_scores_without_names_that_say_so(tmp_path) -> None:
     told = ["tell", str(tmp_path / "audit.db"), str(tmp_path / "photos.csv"), "--adopt", "--id", "filename"]
     assert "10 labels taken" in CliRunner().invoke(cli, [*told, "--label", "truth"]).stderr
     assert "truth" not in audit.pool.columns.column_names
+
+
+@pytest.mark.parametrize("name", ["label-studio.json", "argilla.json", "prodigy.jsonl", "doccano.jsonl"])
+def test_an_export_of_labels_is_not_taken_for_predictions(tmp_path, name: str) -> None:
+    file = Path(__file__).parents[1] / "fixtures" / "bridges" / name
+    done = CliRunner().invoke(cli, ["new", str(tmp_path / "a.db"), str(file)])
+    assert done.exit_code == 2
+    assert "it has people's labels, and predictions are needed here" in done.stderr
+    assert f"fewlabels tell DATABASE {file}" in done.stderr
+    assert not (tmp_path / "a.db").exists()
 
 
 def test_labels_of_a_file_without_ids_need_them(tmp_path) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fewlabels.errors import FewlabelsError, InputError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -124,7 +126,32 @@ def read_predictions(
         from fewlabels.cli.tables import read_table_predictions
 
         return read_table_predictions(file, with_verdict(options), content=content, to_ask=to_ask)
-    return understood_in(opened(file, any_size=any_size), options, content=content, columns=columns)
+    try:
+        return understood_in(opened(file, any_size=any_size), options, content=content, columns=columns)
+    except FewlabelsError:
+        _refuse_labels(file)
+        raise
+
+
+def _refuse_labels(file: str) -> None:
+    """Say so if a file that cannot be read as predictions is an export of a labelling program."""
+    from pathlib import Path
+
+    from fewlabels.interop.labelling_programs import of_export
+    from fewlabels.io.jsons import read_values
+
+    path = Path(file)
+    if path.suffix.lower() not in (".json", ".jsonl", ".ndjson") or not path.is_file():
+        return
+    try:
+        program = of_export(read_values(path, file))
+    except FewlabelsError:
+        return
+    if program is not None:
+        raise InputError(
+            f"{file} is an export of {program.title}: it has people's labels, and predictions are needed here. Begin "
+            f"with the file of predictions; then: fewlabels tell DATABASE {file}"
+        )
 
 
 def stays_put(file: str, options: ReadOptions) -> bool:
