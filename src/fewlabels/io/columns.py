@@ -31,9 +31,9 @@ def as_text(source: Source, name: str, column: pa.ChunkedArray[Any]) -> pa.Chunk
     A text with the character NUL is refused: no database can store it, so no label of the item could be kept.
     """
     text = _text(source, name, column)
-    with_nul = pc.fill_null(pc.match_substring(text, "\0"), False).to_numpy()
-    if with_nul.any():
-        at = source.at((np.flatnonzero(with_nul) + 1).tolist(), name)
+    with_nul = pc.match_substring(text, "\0")
+    if pc.any(with_nul).as_py():
+        at = source.at([row for row, wrong in enumerate(with_nul.to_pylist(), 1) if wrong], name)
         raise InputError("the text contains the character NUL, which cannot be stored. Take it out.", at=at)
     return text
 
