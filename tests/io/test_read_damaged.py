@@ -77,6 +77,14 @@ def test_integers_that_fit_nowhere_are_refused(tmp_path: Path, rows: list[object
             fl.read_pool(tmp_path / name)
 
 
+def test_a_number_that_python_does_not_read_is_said_in_our_words(tmp_path: Path) -> None:
+    for name in ("p.json", "p.jsonl"):
+        (tmp_path / name).write_text('{"predicted": ' + "9" * 10_000 + "}")
+        with pytest.raises(InputError, match="thousands of digits") as error:
+            fl.read_pool(tmp_path / name)
+        assert "set_int_max_str_digits" not in str(error.value)
+
+
 def test_texts_that_no_database_can_store_are_refused(tmp_path: Path) -> None:
     """An item of which no label can be kept would be asked for again and again, and stop everybody."""
     (tmp_path / "id.json").write_text(json.dumps([{"id": "a\0", "predicted": "x"}, {"id": "b", "predicted": "y"}]))
