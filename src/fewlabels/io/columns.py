@@ -26,7 +26,19 @@ _MISSING = frozenset({"na", "n/a", "#n/a", "null", "none", "-", "?", ".", "missi
 
 
 def as_text(source: Source, name: str, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
-    """Ids or class names as text: 7, 7.0 and "7" are all "7", but "007" is "007". Missing stays missing."""
+    """Ids or class names as text: 7, 7.0 and "7" are all "7", but "007" is "007". Missing stays missing.
+
+    A text with the character NUL is refused: no database can store it, so no label of the item could be kept.
+    """
+    text = _text(source, name, column)
+    with_nul = pc.match_substring(text, "\0")
+    if pc.any(with_nul).as_py():
+        at = source.at([row for row, wrong in enumerate(with_nul.to_pylist(), 1) if wrong], name)
+        raise InputError("the text contains the character NUL, which cannot be stored. Take it out.", at=at)
+    return text
+
+
+def _text(source: Source, name: str, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
     column = _decoded(column)
     kind = column.type
     if pa.types.is_boolean(kind):

@@ -265,7 +265,7 @@ def _new_file(path: Path) -> Iterator[Path]:
                 yield part
         except (sqlite3.Error, OSError) as error:
             raise StoreError(
-                f"cannot write {path}: {error}. Is there room on the disk, and are you allowed to write there?"
+                f"cannot write {path}: {getattr(error, 'strerror', None) or error}. Is there room on the disk, and are you allowed to write there?"
             ) from error
         _on_disk(part)
         try:
