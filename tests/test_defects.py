@@ -148,7 +148,7 @@ DEFECTS = {
     ),
     "D36 a table that is replaced in place goes on being asked about": (
         "labelling/test_table_pools.py::test_items_with_other_predictions_are_noticed_before_they_are_handed_out",
-        "labelling/test_table_pools.py::test_files_that_were_written_again_are_noticed_by_the_next_ask",
+        "labelling/test_table_files.py::test_files_that_were_written_again_are_noticed_by_the_next_ask",
     ),
     "D37 a name that is taken is called a lost database": (
         "faces/test_web_security.py::test_names_that_are_taken_or_unknown_are_the_visitors_to_correct",

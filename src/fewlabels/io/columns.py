@@ -219,7 +219,7 @@ def can_keep(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         return can_keep(_of(kind))
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    is_time = pa.types.is_temporal(kind) and not pa.types.is_interval(kind)
+    is_time = pa.types.is_temporal(kind) and not pa.types.is_interval(kind) and not pa.types.is_duration(kind)
     return is_text or is_time or is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)
 
 
@@ -254,12 +254,8 @@ def _of(kind: Any) -> pa.DataType:
 def _decoded(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
     """Remove the dictionary from a column, and give text its one common type."""
     if pa.types.is_dictionary(column.type):
-        kind: Any = _of(column.type)
-        if pa.types.is_string_view(kind):  # of Polars; Arrow cannot decode these
-            kind = pa.string()
-        parts: list[Any] = column.chunks
-        column = pa.chunked_array([part.dictionary.cast(kind).take(part.indices) for part in parts], kind)
-    if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
+        column = column.cast(_of(column.type))
+    if pa.types.is_large_string(column.type):
         column = column.cast(pa.string())
     return column
 

@@ -24,7 +24,7 @@ from fewlabels.policies import Policy, default_policy
 from fewlabels.policies.anchors import default_anchor, default_strips
 from fewlabels.pool import Pool
 from fewlabels.rectified import Sample
-from fewlabels.spec import Spec, to_json
+from fewlabels.spec import Spec, check_one_model, to_json
 from fewlabels.stopping import Stop
 from fewlabels.table import Table
 from fewlabels.tasks import Estimate, Task
@@ -189,6 +189,8 @@ def plan(
     """
     of_kind(pool, Pool, "The 'pool' of plan()")
     task, prior, policy = task or Estimate(Accuracy()), prior_from(prior), policy_from(policy)
+    of_kind(task, Task, "The 'task'", error=SpecError)
+    check_one_model(pool, task, "Plan for the pool of one, which is pool.of(name)")
     groups = None if groups is None else groups_from(groups, pool)
     partition = (whole(pool) if task.of_models else by_predicted(pool)) if groups is None else groups
     check_groups(of_pool(partition, pool))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from fewlabels import plots
 from fewlabels.findings.finding import found_in
-from fewlabels.findings.judges import in_words, judge_sheet, judge_table
+from fewlabels.findings.judge_words import in_words, judge_sheet
+from fewlabels.findings.judges import judge_table
 from fewlabels.findings.key_figures import certainty
 from fewlabels.findings.labels import agreement_of
 from fewlabels.findings.reading import Reading
