@@ -14,7 +14,7 @@ from fewlabels.cli.question import living
 
 NAMES = Path(__file__).parents[1] / "src" / "fewlabels" / "cli" / "part_names.py"
 PAGE = Path(__file__).parents[1] / "docs" / "cli.md"
-_WIDTH = 100
+_WIDTH = 82  # what the site shows without scrolling
 _HEAD = """# The command line
 
 This page shows the help of `fewlabels` and of each command. `python scripts/cli_reference.py` writes it.

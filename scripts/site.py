@@ -33,6 +33,8 @@ _FENCE = re.compile(r"^(```+)(\w+) (\S+)$", re.MULTILINE)
 _LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 _LIST = re.compile(r"^(?![ \t]*(?:[-*|>]|\d+\.)\s)(\S[^\n]*)\n(?=(?:[-*]|\d+\.) )", re.MULTILINE)
 
+_PLUS_MINUS = re.compile(r"(?<=\d) ± (?=\d)")  # a number and its error stay on one line of a narrow table
+
 _POOL = """import fewlabels as fl
 
 digits = fl.load_digits()
@@ -102,7 +104,8 @@ def page(text: str, folder: Path, pages: Mapping[str, str]) -> str:
         if place % 2:
             blocks[place] = _FENCE.sub(_fence, block, count=1)
         else:
-            blocks[place] = _LIST.sub(r"\1\n\n", _LINK.sub(lambda found: _link(found, folder, pages), block))
+            linked = _LINK.sub(lambda found: _link(found, folder, pages), block)
+            blocks[place] = _PLUS_MINUS.sub("\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}", _LIST.sub(r"\1\n\n", linked))
     return "".join(blocks)
 
 

@@ -112,7 +112,7 @@ def project_texts() -> dict[str, str]:
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 LONG = {"README.md"}  # pages whose examples take several seconds
 # Pages whose commands and code are one path: tests/faces/test_cli_docs.py runs both, and compares what they print.
-WALKED = ("tickets.md", "big-tables.md", "judges.md", "fairness.md", "gate.md", "models.md", "planning.md")
+WALKED = ("tickets.md", "big-tables.md", "judges.md", "fairness.md", "gate.md", "models.md", "planning.md", "noise.md")
 RUNNING = [p for p in PAGES if p.name not in WALKED and python_blocks(p.read_text(encoding="utf-8"))]
 
 

@@ -32,6 +32,12 @@ def test_pages_are_made_ready() -> None:
     )
 
 
+def test_a_number_stays_on_one_line_with_its_error() -> None:
+    assert site.page("| 97 ± 2, 96 ± 2 | (± 3) |\n\n```text\n1 ± 2\n```\n", ROOT, {}) == (
+        "| 97\xa0±\xa02, 96\xa0±\xa02 | (± 3) |\n\n```text\n1 ± 2\n```\n"
+    )
+
+
 def test_the_first_page_leads_on() -> None:
     page = site.landing("# fewlabels\n\nWords.\n\n| report | page |\n|---|---|\n")
     assert "\n---\n# fewlabels\n\nWords.\n\n[From your file to an answer](tutorial.md){ .md-button " in page

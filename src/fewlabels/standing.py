@@ -317,4 +317,7 @@ def _words(stop: Stop, rules: list[RuleProgress], met: list[RuleProgress], exhau
         return f"The budget is used up: {met[0].words}.{last}"
     if met:
         return f"Enough: {'; '.join(rule.words for rule in met)}."
-    return f"Not yet: {listed}.{last}" if stop.rules else f"No stopping rule is set. So far: {listed}.{last}"
+    if stop.rules:
+        return f"Not yet: {listed}.{last}"
+    known = "; ".join(rule.words for rule in rules if rule.rule != "labels")  # their number is said everywhere
+    return f"No stopping rule is set. {known[:1].upper()}{known[1:]}.{last}"

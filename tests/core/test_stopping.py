@@ -185,15 +185,15 @@ def test_a_small_group_is_known_if_the_question_is_about_these_items(target: str
 @pytest.mark.parametrize(
     ("task", "words"),
     [
-        (LOWEST, "the answer rests on fewer than 5 labels in a group that it names"),  # it said how probable it is
-        (ESTIMATE, "the widest interval of a group is"),
+        (LOWEST, "The answer rests on fewer than 5 labels in a group that it names"),  # it said how probable it is
+        (ESTIMATE, "The widest interval of a group is"),
     ],
 )
 def test_without_a_rule_it_tells_where_things_are(task: Task, words: str) -> None:
     standing = audit_of(task, 4).standing()
     assert not standing.reached
-    assert standing.words.startswith("No stopping rule is set. So far: 4 labels; ")
-    assert words in standing.words
+    assert standing.words.startswith(f"No stopping rule is set. {words}")
+    assert "4 labels" not in standing.words  # which is said beside it everywhere
     assert [rule.wanted for rule in standing.rules] == [None, None]
 
 
@@ -201,7 +201,7 @@ def test_without_a_rule_a_probability_that_labels_back_is_told() -> None:
     pool = fl.read_pool({"predicted": ["a", "b"] * 30})
     audit = fl.create(None, "x", pool, task=LOWEST)
     audit.tell({str(i): "a" for i in range(20)}, adopt=True)
-    assert "the answer is right with probability over 99%" in audit.standing().words
+    assert "The answer is right with probability over 99%" in audit.standing().words
 
 
 def test_without_labels_there_is_no_answer_to_be_right() -> None:

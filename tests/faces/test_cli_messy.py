@@ -138,6 +138,8 @@ def test_small_groups_are_mentioned_where_groups_are_looked_for(tmp_path) -> Non
     assert "1 group with fewer than 5 items: 'c' (1)." in result.stderr
     assert "fewer than 5" not in new(tmp_path, "p.csv", text, "--dry-run")[0].stderr
     few = "id,predicted\n1,a\n2,b\n"
+    assert "typos" in result.stderr
+    assert "typos" not in new(tmp_path, "q.csv", few, "--lowest", "1", "--dry-run")[0].stderr
     assert "fewer than 5" not in new(tmp_path, "q.csv", few, "--lowest", "1", "--groups", "whole")[0].stderr
 
 
@@ -166,6 +168,15 @@ def test_scores_without_names_that_say_so(tmp_path) -> None:
     told = ["tell", str(tmp_path / "audit.db"), str(tmp_path / "photos.csv"), "--adopt", "--id", "filename"]
     assert "10 labels taken" in CliRunner().invoke(cli, [*told, "--label", "truth"]).stderr
     assert "truth" not in audit.pool.columns.column_names
+
+
+def test_labels_of_a_file_without_ids_need_them(tmp_path) -> None:
+    """`tell` finds items by id, so it is not named where there are none."""
+    text = "text,prediction,actual\n" + "".join(f"review {i},{'ab'[i % 2]},a\n" for i in range(9))
+    said = new(tmp_path, "p.csv", text)[0].stderr
+    assert "'actual' looks like labels: not used" in said
+    assert "to use them, add a column of ids to the file" in said
+    assert "tell FILE" not in said
 
 
 def test_an_llm_with_confidence_in_words(tmp_path) -> None:

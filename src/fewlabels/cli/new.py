@@ -274,10 +274,12 @@ def _small(groups: Partition, task: Task) -> str:
     if not small or task.sought is None or filled < 2:  # the whole pool has no others to be compared with
         return ""
     which = ", ".join(f"{name!r} ({n})" for name, n in small[:5]) + (" and more" if len(small) > 5 else "")
-    return (
-        f"{counted(len(small), 'group')} with fewer than {FEW} items: {which}. A group this small can look "
-        "good or bad by chance. If these are typos, correct the file; or join small groups with --groups map:FILE."
+    told = (
+        f"{counted(len(small), 'group')} with fewer than {FEW} items: {which}. A group this small can look good or bad"
     )
+    if len(small) == filled:  # among larger groups, a small one is often a typo
+        return f"{told} by chance."
+    return f"{told} by chance. If these are typos, correct the file; or join small groups with --groups map:FILE."
 
 
 def _say(head: str, lines: Sequence[Understood], read: str) -> None:

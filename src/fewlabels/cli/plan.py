@@ -50,7 +50,7 @@ _POLICY = (
     "thompson, toptwo, boundary, greedy, epsilon, ucb, neyman; items, groups (at random).  [default: boundary to find "
     "groups by their accuracy and neyman for one number over all items with the learned prior, else thompson]"
 )
-_TARGET = "The classifier on items like these, or on exactly these."
+_TARGET = "Judge the classifier on items like these (population), or on exactly these (pool)."
 _EXPECT = "The accuracy that you expect over the pool, if you have a rough idea."
 _RIGHT = "How often labels are right, if you know it. It implies --noisy."
 _WORLDS = "Prior of the simulated worlds.  [default: learned]"

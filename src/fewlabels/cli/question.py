@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 _GROUPS = (
-    "predicted, score:BINS (equal width), weight:BINS, column:NAME, column:NAME:BINS (numbers, dates: 4 bins, or 30/60 "
-    "or 40/ where they begin), map:FILE, whole; commas cross several.  "
+    "How items are grouped: predicted, score:BINS (equal width), weight:BINS, column:NAME, column:NAME:BINS "
+    "(numbers, dates: 4 bins, or 30/60 or 40/ where they begin), map:FILE, whole; commas cross several.  "
     "[default: predicted, or whole for a question about several models]"
 )
 _VERDICT = (
     "Column of a judge's verdicts, pass or fail: how many would people pass, and how good is the judge? NAME=WORD says "
     "which verdict passes; further columns after commas are evidence."
 )
+_PROBABILITY = "Stop when the answer is right with this probability."
+_HIGHEST = "Find the M groups with the highest metric."
 _LABELS = "Stop at this many labels, including earlier ones of the pool."
 _METRICS = "For one class: f1:CLASS, and so on."
 _TASKS = "[default: what the other options imply]"
@@ -37,7 +39,7 @@ _CERTIFY = 'Does every group reach a line, such as "accuracy >= 0.9"?'
 _GUARANTEE = "With --certify, --stop-width or --stop-probability: hold however often you look."
 _ROPE = "Differences up to this do not matter.  [default: 0.05, or 0.01 for models]"
 _TARGETS = click.Choice(["population", "pool"])
-_ABOUT = "The classifier on items like these, or on exactly these."
+_ABOUT = "Judge the classifier on items like these (population), or on exactly these (pool)."
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 _WIDTH = click.FloatRange(0, min_open=True)
 
@@ -88,8 +90,8 @@ def question_options(command: Decorated) -> Decorated:
         click.option("--metric", cls=PartOption, default="accuracy", metavar="NAME", show_default=True, help=_METRICS),
         click.option("--verdict", metavar="NAME", help=_VERDICT),
         click.option("--lowest", type=click.IntRange(1), metavar="M", help="Find the M groups with the lowest metric."),
-        click.option("--highest", type=click.IntRange(1), metavar="M", help="Find the M groups with the highest."),
-        click.option("--compare", metavar="A,B", help="Compare two groups."),
+        click.option("--highest", type=click.IntRange(1), metavar="M", help=_HIGHEST),
+        click.option("--compare", metavar="A,B", help="Compare two of the groups."),
         click.option("--best", is_flag=True, help="Find the best model."),
         click.option("--compare-models", metavar="A,B", help="Is model A better than model B?"),
         click.option("--model", metavar="NAME", help="The model that any other question is about."),
@@ -119,7 +121,7 @@ def stop_options(command: Decorated) -> Decorated:
     """Add the options --stop-labels, --stop-probability, --stop-width and --stop-overall."""
     for option in reversed((
         click.option("--stop-labels", type=click.IntRange(1), metavar="N", help=_LABELS),
-        click.option("--stop-probability", type=_SHARE, metavar="P", help="Stop when the answer is this probable."),
+        click.option("--stop-probability", type=_SHARE, metavar="P", help=_PROBABILITY),
         click.option("--stop-width", type=_WIDTH, metavar="W", help="Stop when no group's interval is wider."),
         click.option("--stop-overall", type=_WIDTH, metavar="W", help="Stop when the average's interval is no wider."),
     )):  # fmt: skip

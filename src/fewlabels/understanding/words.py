@@ -207,7 +207,9 @@ def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[U
         how = "".join(
             f" {option} {shlex.quote(name)}" for option, name, usual in roles if name and name.casefold() != usual
         )
-        lines.append(Understood("labels", words, f"tell FILE --adopt{how}"))
+        # Labels find their items by id: numbers of rows are in no column of the file.
+        use = f"tell FILE --adopt{how}" if guessed.id else "to use them, add a column of ids to the file"
+        lines.append(Understood("labels", words, use))
     return lines
 
 
