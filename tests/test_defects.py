@@ -148,7 +148,7 @@ DEFECTS = {
     ),
     "D36 a table that is replaced in place goes on being asked about": (
         "labelling/test_table_pools.py::test_items_with_other_predictions_are_noticed_before_they_are_handed_out",
-        "labelling/test_table_pools.py::test_files_that_were_written_again_are_noticed_by_the_next_ask",
+        "labelling/test_table_files.py::test_files_that_were_written_again_are_noticed_by_the_next_ask",
     ),
     "D37 a name that is taken is called a lost database": (
         "faces/test_web_security.py::test_names_that_are_taken_or_unknown_are_the_visitors_to_correct",
@@ -181,6 +181,25 @@ DEFECTS = {
     ),
     "D45 a backup is called good that cannot be opened": (
         "store/test_damage.py::test_no_backup_or_copy_is_called_good_that_cannot_be_opened",
+    ),
+    # What a seventh attack found.
+    "D46 a backup that is copied over a database in use, or beside the log of another": (
+        "store/test_file.py::test_a_file_that_is_copied_over_one_in_use_is_noticed",
+        "store/test_file.py::test_a_backup_beside_the_log_of_the_file_it_replaces_is_refused",
+    ),
+    "D47 events that are missing before a checkpoint": (
+        "labelling/test_checkpoint.py::test_events_that_are_missing_before_a_checkpoint_are_noticed",
+    ),
+    "D48 a clock that was wrong for a while changes the speed of people": (
+        "faces/test_web_dashboard.py::test_a_clock_that_was_wrong_for_a_while_changes_no_speed",
+        "faces/test_web_dashboard.py::test_people_whose_clock_was_ahead_when_they_stopped_are_not_there_for_ever",
+    ),
+    "D49 an export takes the place of a batch that people fill in, or of a database": (
+        "faces/test_cli_loop.py::test_a_batch_is_not_written_over_another",
+        "store/test_saving.py::test_no_output_takes_the_place_of_a_database",
+    ),
+    "D50 an id that no database can store stops all asking": (
+        "io/test_read_damaged.py::test_texts_that_no_database_can_store_are_refused",
     ),
 }
 

@@ -70,8 +70,7 @@ class Assessment(Labelling):
         self._snapshot: Self | None = None
 
     def __repr__(self) -> str:
-        # A debugger shows it at any time: it says what was read last, and reads nothing.
-        ledger = self._journal.ledger
+        ledger = self._journal.ledger  # as it was read last: a debugger shows this at any time
         read = f", {counted(ledger.labelled, 'label')}, {int(ledger.pending.sum()):,} pending" if ledger.events else ""
         closed = ", closed" if self._journal.store.database.is_closed else ""
         return f"<Assessment {self.name!r}: {self.spec.task!r} of {counted(len(self.groups), 'group')}{read}{closed}>"

@@ -131,8 +131,8 @@ class Pool:
         return None if self.confidence is None else float(np.average(self.confidence, weights=self.count))
 
     def __repr__(self) -> str:
-        told = "confidence" if self.confidence is not None else "predictions"
-        has = "scores" if self.score_sums is not None else told
+        scored = "confidence" if self.confidence is not None else "predictions"
+        has = "scores" if self.score_sums is not None else scored
         items, classes = counted(len(self), "item"), counted(len(self.choices), "class")
         models = f"{counted(len(self.models), 'model')}, " if self.models else ""
         return f"<Pool: {items}, {models}{classes}, {has}, from {self.source}>"
@@ -184,10 +184,10 @@ class Pool:
 
         NaN where it gave no answer, and for all items of a model without confidences.
         """
-        known = [self.confidence, *(one.confidence for one in self.rest)]
-        if all(one is None for one in known):
+        each = [self.confidence, *(model.confidence for model in self.rest)]
+        if all(known is None for known in each):
             return None
-        columns = np.column_stack([np.full(self.rows, np.nan) if one is None else one for one in known])
+        columns = np.column_stack([np.full(self.rows, np.nan) if known is None else known for known in each])
         columns[self.answers < 0] = np.nan
         return columns
 
@@ -258,29 +258,28 @@ class Pool:
         Equal pools from different files have the same. Of a table that stays where it is, it is made from the table's
         own, and does not change as items are named.
         """
-        digest = hashlib.sha256(framed(str(len(self.classes)).encode()))
-        for name in self.classes:
-            digest.update(framed(name.encode()))
+        digest = hashlib.sha256()
+        for part in self._parts():
+            digest.update(part)
+        return digest.hexdigest()
+
+    def _parts(self) -> Iterator[bytes]:
+        for text in (str(len(self.classes)), *self.classes):
+            yield framed(text.encode())
         if self.reserve is not None:
             for text in ("reserve", self.reserve.fingerprint, str(self.reserve.seed), self.content or ""):
-                digest.update(framed(text.encode()))
-            return _with(digest, self._later_parts())
-        for array in (self.predicted, self.confidence, self.score_sums):
-            digest.update(framed(b"" if array is None else np.ascontiguousarray(array).tobytes()))
-        digest.update(framed(column_bytes(self.ids)))
-        digest.update(framed((self.content or "").encode()))
-        for name in sorted(self.columns.column_names if self.columns is not None else []):
-            digest.update(framed(name.encode()) + framed(column_bytes(self.column(name))))
-        return _with(digest, self._later_parts())
-
-    def _later_parts(self) -> Iterator[bytes]:
-        """The parts of the fingerprint that the first versions did not have; none where a pool has nothing of them."""
+                yield framed(text.encode())
+        else:
+            yield from _arrays(self)
+            yield framed(column_bytes(self.ids)) + framed((self.content or "").encode())
+            for name in sorted(self.columns.column_names if self.columns is not None else []):
+                yield framed(name.encode()) + framed(column_bytes(self.column(name)))
+        # The first versions did not have what follows, and a pool that has nothing of it has their fingerprint.
         if self.models or self.unanswered:
-            yield framed(b"models") + framed(str(self.unanswered).encode())
-            yield from (framed(name.encode()) for name in self.models)
+            for text in ("models", str(self.unanswered), *self.models):
+                yield framed(text.encode())
             for model in self.rest:
-                for array in (model.predicted, model.confidence, model.score_sums):
-                    yield framed(b"" if array is None else np.ascontiguousarray(array).tobytes())
+                yield from _arrays(model)
         if self.evidence:
             yield framed(b"evidence") + b"".join(framed(name.encode()) for name in self.evidence)
 
@@ -338,8 +337,7 @@ class Pool:
         """The positions in `classes` of labels, shape (names,); a name that no label can be is a LabelError."""
         known = self._position_of_class
         wanted = [str(name) for name in names]
-        unknown = [name for name in wanted if name not in known]
-        if unknown:
+        if unknown := [name for name in wanted if name not in known]:
             near = difflib.get_close_matches(unknown[0].strip(), self.choices, 1, cutoff=0.5)
             hint = f"Did you mean {near[0]!r}? " if near else ""
             if self.unanswered and unknown[0] == NO_ANSWER:
@@ -392,10 +390,9 @@ class Pool:
         return "" if self.fingerprint == other.fingerprint else changed(self, other)
 
 
-def _with(digest: hashlib._Hash, parts: Iterable[bytes]) -> str:
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()
+def _arrays(of: Pool | Predictions) -> Iterator[bytes]:
+    for array in (of.predicted, of.confidence, of.score_sums):
+        yield framed(b"" if array is None else np.ascontiguousarray(array).tobytes())
 
 
 def _listed(noun: str, names: list[str]) -> str:

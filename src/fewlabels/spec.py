@@ -13,12 +13,14 @@ from fewlabels.checks import number_field, of_kind, whole_field
 from fewlabels.errors import Argument, SpecError
 from fewlabels.partition import Partition, by_score, partition_from_recipe
 from fewlabels.stopping import Stop, bare_groups
+from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from fewlabels.cells import Cells
+    from fewlabels.errors import Piece
     from fewlabels.pool import Pool
 
 
@@ -128,14 +130,7 @@ class Spec:
         """The pool that the task is about: that of one model, or the whole."""
         if self.model is not None:
             return pool.of(self.model)
-        if pool.models and not self.task.of_models:
-            names = ", ".join(repr(name) for name in pool.models[:8])
-            raise SpecError(
-                f"the pool has {len(pool.models):,} models, and {type(self.task).__name__} is about one. "
-                "Say which, with ",
-                Argument("model"),
-                f": {names}.",
-            )
+        check_one_model(pool, self.task, "Say which, with ", Argument("model"))
         return pool
 
     def partition(self, pool: Pool) -> Partition:
@@ -264,6 +259,13 @@ def _missing(data: Mapping[str, Any]) -> str:
         f"{begin}, or on the command line: fewlabels --import {file} ...{broken} Its labels and log are safe: "
         "`fewlabels export` writes them without any part, as Store(address).labels(name) and .log(name) do."
     )
+
+
+def check_one_model(pool: Pool, task: tasks.Task, *advice: Piece) -> None:
+    """Raise SpecError for a pool of several models and a task about one; the advice is how to say which."""
+    if pool.models and not task.of_models:
+        what = f"the pool has {len(pool.models):,} models, and {type(task).__name__} is about one. "
+        raise SpecError(what, *advice, f": {some_of(pool.models)}.")
 
 
 def check_saved(spec: Spec) -> None:

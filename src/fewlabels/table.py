@@ -217,5 +217,5 @@ def _cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.3f}"
+        return f"{value:z.3f}"  # a difference that is rounded to 0 has no sign
     return f"{value:,}" if isinstance(value, int) else harmless(str(value)).replace("\n", " ")

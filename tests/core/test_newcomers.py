@@ -25,14 +25,13 @@ POOL = fl.read_pool(
 )
 
 
+MODELS = fl.read_pool({"old": ["cat", "dog", "eel"] * 20, "new": ["cat", "dog", "cat"] * 20}, models=["old", "new"])
 MIRRORED = fl.read_pool({"scores": SCORES[::-1]}, classes=POOL.classes)
 
 
-def simulated(groups: Any = None, budgets: Any = (5,)) -> object:
-    task = fl.Estimate(fl.Accuracy())
-    return fl.simulate(
-        POOL, ["cat", "dog", "eel"] * 20, groups, task=task, methods="uniform+items", budgets=budgets, runs=2
-    )
+def simulated(groups: Any = None, budgets: Any = (5,), pool: fl.Pool = POOL) -> object:
+    task, labels = fl.Estimate(fl.Accuracy()), ["cat", "dog", "eel"] * 20
+    return fl.simulate(pool, labels, groups, task=task, methods="uniform+items", budgets=budgets, runs=2)
 
 
 def audit() -> fl.Assessment:
@@ -109,6 +108,11 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], str]] = {
     "a forecast of a number": (lambda a: anything.forecast(a, stop=3), r"'stop' of forecast\(\) must be a Stop"),
     "one budget of a simulation": (lambda _: simulated(budgets=5), r"budgets of a simulation is a list. Got 5"),
     "groups of another pool": (lambda _: simulated(groups=fl.by_predicted(MIRRORED)), "this pool gives other groups"),
+    "a plan for several models": (
+        lambda _: fl.plan(MODELS, budgets=[5]),
+        r"has 2 models, and Estimate is about one. Plan for the pool of one, which is pool.of\(name\): 'old', 'new'",
+    ),
+    "a simulation of several models": (lambda _: simulated(pool=MODELS), "Simulate with the pool of one"),
     "an event before the first": (
         lambda _: fl.create(store := fl.Store(None), "pets", POOL) and store.log("pets", after=-1),
         r"'after' of log\(\) must be a whole number of at least 0",

@@ -26,6 +26,13 @@ def test_prints_text_left_and_numbers_right_and_a_dash_for_what_is_not_there() -
     assert repr(TABLE) == str(TABLE)
 
 
+def test_nothing_is_minus_nothing() -> None:
+    shown = str(fl.Table({"group": ["a", "b", "c"], "mean": [-0.0001, 0.0001, -0.001]}))
+    assert "-0.000" not in shown
+    assert shown.count(" 0.000") == 2
+    assert "-0.001" in shown
+
+
 def test_reads_by_column_and_by_row() -> None:
     assert len(TABLE) == 3
     assert TABLE["n"] == [1200, 3, 0]

@@ -276,3 +276,18 @@ def test_an_empty_pool_is_said_and_looked_at_now_and_then(house: House, site: Si
     page.keyboard.press("u")  # the last answer can be taken back all the same
     has_done(page, 2)
     assert page.is_visible("#item")
+
+
+@pytest.mark.slow
+def test_the_last_answer_does_not_look_chosen_on_the_next_item(house: House, site: Site) -> None:
+    """A tap leaves the pointer where it was: the class that was tapped had a coloured frame on the next item too."""
+    page = house.label(site, site.ann, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    frames = """() => [...document.querySelectorAll(".choices button")].map((one) => {
+        const look = getComputedStyle(one);
+        return [look.borderColor, look.backgroundColor, look.outlineStyle].join();
+    })"""
+    before = page.evaluate(frames)
+    assert len(set(before)) == 1
+    page.locator(".choices button").nth(1).tap()
+    has_done(page, 1)
+    assert page.evaluate(frames) == before

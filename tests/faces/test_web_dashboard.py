@@ -222,7 +222,7 @@ def test_the_parts_of_the_page() -> None:
         for item in audit.ask(8, annotator="ann").ids:  # one after another, as a person at work does
             audit.tell({item: "class 1"}, annotator="ann")
         live, work_part = (client.get(f"/part/{part}/audit", headers=head) for part in ("live", "work"))
-        assert "8 labels of 20" in words(live)
+        assert "Labels 8 of 20" in words(live)
         assert "Labelling now: ann" in words(work_part)
         assert work_part.text.count("<li>") == 8
         for part in ("live", "work"):
@@ -287,7 +287,7 @@ def test_noughts_take_no_room() -> None:
             return tiles, re.findall(r'<th scope="col"[^>]*>([^<]*)<', done), words(home)
 
         tiles, heads, home = shown()
-        assert tiles == ["3 labels"]
+        assert tiles == ["Labels 3"]
         assert heads == ["Who", "Answers", "Last"]
         assert "handed out" not in home
         assert "to decide" not in home
@@ -296,7 +296,7 @@ def test_noughts_take_no_room() -> None:
             audit.tell(dict.fromkeys(audit.ask(2, annotator=who).ids, label), annotator=who)
         audit.ask(1, annotator="ann")
         tiles, heads, home = shown()
-        assert tiles == ["3 labels", "1 handed out", "2 to decide"]  # what waits for the owner is with nobody else
+        assert tiles == ["Labels 3", "Handed out 1", "To decide 2"]  # what waits for the owner is with nobody else
         assert heads == ["Who", "Answers", "Holds", "Last"]
         assert "3 labels, 1 handed out, 2 to decide;" in home
 

@@ -209,3 +209,15 @@ def test_texts_of_a_file_are_shown_as_texts(uploads: Path) -> None:
         here = upload(client, table(rows), f"{script}.csv")
         assert script not in here.text
         assert script not in client.get(f"{here.url.path}/question").text
+
+
+def test_what_to_choose_is_said_in_the_words_of_the_form() -> None:
+    """It was told to add “Spelling”, which is a field with three choices."""
+    rows = [{"id": f"t{i}", "predicted": ["Billing", "BILLING", "Refund"][i % 3 if i < 4 else 0]} for i in range(40)]
+    with desk() as (client, _):
+        page = upload(client, table(rows))
+        assert "To read both as one class, use “Spelling: does not matter”." in words(page)
+        assert "does not matter: " in page.text.split('name="any_spelling"')[1]
+        draft = page.url.path
+        again = client.post(draft, data={"csrf": csrf(client), "any_spelling": "any", "do": "read"})
+        assert "differs from" not in words(again)

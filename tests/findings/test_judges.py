@@ -7,7 +7,8 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.findings.finding import find
-from fewlabels.findings.judges import PREDICTED, held_to, in_words, judge_rows, judge_sheet
+from fewlabels.findings.judge_words import in_words, judge_rows, judge_sheet
+from fewlabels.findings.judges import PREDICTED, held_to
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.opposites import passing
 from fewlabels.web.views import dashboard

@@ -181,13 +181,14 @@ def test_the_dashboard_has_the_sentence_and_the_numbers(name: str) -> None:
     if not finding.labels.labelled:
         assert not rows  # guesses are not shown as results
         return
-    shown = readable(finding.estimates, finding.task)
+    shown = readable(finding.table, finding.task)
     if len(shown) == 1 and not rows:  # the plot has them
         row = next(shown.rows())
         assert f"{row['mean']} ({row['low']} – {row['high']})" in page
         return
     for row in shown.rows():
-        of = f"{row['labelled']:,}" if row.get("right") is None else f"{row['right']:,} of {row['labelled']:,}"
+        hits = row.get("seen", row.get("right"))
+        of = f"{row['labelled']:,}" if hits is None else f"{hits:,} of {row['labelled']:,}"
         ends = "–" if row["low"] is None else f"{row['low']} – {row['high']}"
         group = (row["group"], *([row["true"]] if "true" in row else []))
         cells = (*group, f"{row['n']:,}", of if row["labelled"] else "0", row["mean"] or "–", ends)
@@ -199,7 +200,7 @@ def test_a_notebook_has_the_sentence_and_the_numbers(name: str) -> None:
     audit, finding = audit_of(name), finding_of(name)
     page, answer = audit._repr_html_(), audit.answer()
     assert all(sentence in unescape(page) for sentence in sentences(finding))
-    shown = readable(finding.estimates, finding.task)
+    shown = readable(finding.table, finding.task)
     assert cells_of(page) == [list(shown.columns), *([_cell(value) for value in row.values()] for row in shown)]
     assert repr(answer) == f"{finding.headline}\n\n{answer.table}"
     assert finding.headline in unescape(answer._repr_html_())

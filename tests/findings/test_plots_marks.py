@@ -80,3 +80,12 @@ def test_of_two_names_something_is_left_of_both() -> None:
     uneven = _left_words(Tick(0.5, "cat → another very long name"), 380)
     assert uneven.startswith("cat → another v")
     assert text_width(uneven) <= 0.42 * 380 - 10
+
+
+def test_a_heading_says_how_sure_it_is_of_the_groups_it_names() -> None:
+    one = plots.PLOTS["forest"].of(told(400, task=fl.Identify(fl.Accuracy(), lowest=1), target="pool"), draws=200)
+    assert one.finding().startswith("Lowest accuracy: shirt (")
+    near = {"shirt": (12, 8), "coat": (13, 7), "bag": (14, 6), "boot": (19, 1)}
+    some: Any = plots.PLOTS["forest"].of(told_exactly(near, task=fl.Identify(fl.Accuracy(), lowest=2)), draws=2_000)
+    assert some.means == "probably among those looked for"
+    assert some.finding().startswith("Probably of the lowest accuracy: ")

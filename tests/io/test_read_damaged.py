@@ -77,6 +77,30 @@ def test_integers_that_fit_nowhere_are_refused(tmp_path: Path, rows: list[object
             fl.read_pool(tmp_path / name)
 
 
+def test_a_number_that_python_does_not_read_is_said_in_our_words(tmp_path: Path) -> None:
+    for name in ("p.json", "p.jsonl"):
+        (tmp_path / name).write_text('{"predicted": ' + "9" * 10_000 + "}")
+        with pytest.raises(InputError, match="thousands of digits") as error:
+            fl.read_pool(tmp_path / name)
+        assert "set_int_max_str_digits" not in str(error.value)
+
+
+def test_texts_that_no_database_can_store_are_refused(tmp_path: Path) -> None:
+    """An item of which no label can be kept would be asked for again and again, and stop everybody."""
+    (tmp_path / "id.json").write_text(json.dumps([{"id": "a\0", "predicted": "x"}, {"id": "b", "predicted": "y"}]))
+    (tmp_path / "class.jsonl").write_text('{"predicted": "x"}\n{"predicted": "y\\u0000"}\n')
+    for name, column in {"id.json": "id", "class.jsonl": "predicted"}.items():
+        with pytest.raises(InputError, match=rf"{name}, .*column '{column}': the text contains the character NUL"):
+            fl.read_pool(tmp_path / name)
+    for classes in (["x", "y\0"], None):
+        names = {"p_x": [0.5, 0.1], "p_y\0": [0.5, 0.9]} if classes is None else np.array([[0.5, 0.5], [0.1, 0.9]])
+        with pytest.raises(InputError, match="NUL"):
+            fl.read_pool(names, classes=classes)
+    (tmp_path / "labels.json").write_text(json.dumps({"a": "x\0"}))
+    with pytest.raises(InputError):
+        fl.io.read_labels(tmp_path / "labels.json")
+
+
 @pytest.mark.parametrize("header", [b"{", b"{'descr': '<f8', 'fortran_order': False, 'shape': (3,2)", b"(" * 90])
 def test_headers_of_arrays_that_are_no_python(tmp_path: Path, header: bytes) -> None:
     body = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(48)

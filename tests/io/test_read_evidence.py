@@ -54,7 +54,7 @@ def test_kept_columns_need_not_name_it():
     ("evidence", "words"),
     [
         (["juge"], "has no column 'juge', named by evidence=. Did you mean 'judge'"),
-        ("judge", r"evidence= must be a list. Write evidence=\['judge'\]"),
+        ("judge", r"evidence= must be a list of names. Write evidence=\['judge'\]"),
         (["predicted"], "'predicted' is the prediction itself"),
     ],
 )

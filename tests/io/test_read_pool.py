@@ -323,6 +323,37 @@ def test_categories_of_polars_are_read_and_told(kind):
     assert fl.read_labels(labels) == {"0": "ant", "1": "bee"}
 
 
+@pytest.mark.parametrize("kind", [pl.String, pl.Categorical])
+def test_a_long_frame_of_polars_has_a_row_for_each_item_and_model(tmp_path, kind):
+    rows = {"id": ["x", "y"] * 2, "model": ["old", "old", "new", "new"], "predicted": ["ant", "bee", "ant", "ant"]}
+    frame = pl.DataFrame(rows).with_columns(pl.col("model", "predicted").cast(kind))
+    frame.write_ipc(tmp_path / "p.arrow")
+    for source in (frame, tmp_path / "p.arrow"):
+        pool = read_pool(source, models="model")
+        assert pool.models == ("old", "new")
+        assert pool.answers.tolist() == [[0, 0], [1, 0]]
+
+
+def test_models_that_have_one_name_as_text_are_refused():
+    rows = {"id": ["x", "y"], "predicted": ["ant", "bee"]}
+    with pytest.raises(InputError, match="names that are the same as text"):
+        read_pool({1: rows, "1": rows})
+
+
+def test_columns_of_durations_are_left_out():
+    """No group is made of them. They were taken for times outside the calendar."""
+    frame = pd.DataFrame({"predicted": ["ant", "bee"], "took": pd.to_timedelta([1, 2], "s"), "site": ["a", "b"]})
+    assert read_pool(frame).columns.column_names == ["site"]
+    with pytest.raises(InputError, match=r"column 'took': the column holds duration.*only text, numbers and dates"):
+        read_pool(frame, columns=["took"])
+
+
+def test_a_sparse_frame_is_refused_in_words():
+    frame = pd.DataFrame({"predicted": ["ant", "bee"], "confidence": pd.arrays.SparseArray([0.5, 0.6])})
+    with pytest.raises(InputError, match=r"a pandas frame cannot be read: Sparse pandas data .* not supported\. Give"):
+        read_pool(frame)
+
+
 def test_classes_that_are_fractions_are_written_as_predictions_are():
     """A class 1.0 is the prediction 1.0, and not the one whose position in the list is 1."""
     numbers = np.array([0.0, 1.0, 1.0])

@@ -94,6 +94,13 @@ def test_what_an_export_calls_its_predictions() -> None:
     texts = [f"Press the button of device {i} for a while." for i in range(40)]
     assert guess({"id": range(40), "response": texts}).predicted is None
     assert guess({"id": range(40), "response": ["yes", "no"] * 20}).predicted == "response"
+    # Whatever is predicted, if nothing else can be meant.
+    for name in ("sku_predicted", "Predicted breed", "ICD10 prediction", "pred_product_group"):
+        assert guess({"id": range(4), name: ["a", "b", "a", "b"], "prob": [0.7, 0.8, 0.9, 0.6]}).predicted == name
+    for name in ("predicted_at", "pred_time_ms", "annotator_predicted", "prediction_source", "unpredicted thing"):
+        assert guess({"id": range(4), name: ["a", "b", "a", "b"]}).predicted is None
+    assert guess({"id": range(4), "sales_predicted": ["3.5", "2.25", "3.5", "1.0"]}).predicted is None
+    assert guess({"id": range(4), "bert_pred": ["a", "b"] * 2, "xgb_pred": ["a", "b"] * 2}).predicted is None
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import uuid
-from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pyarrow import csv
 
 import fewlabels as fl
@@ -23,12 +19,10 @@ from fewlabels.errors import InputError
 from fewlabels.io import table_roles, tables
 from fewlabels.io.finder import guess
 from fewlabels.io.source import table_source
-from fewlabels.io.table_roles import is_table, with_bins
+from fewlabels.io.table_roles import is_table
 from fewlabels.io.tables import read_table
-from fewlabels.named import groups_from
-from fewlabels.partition import partition_from_recipe
 from fewlabels.reserve import keys_of
-from tests.support.pools import law
+from tests.support.table_rows import groups_of, yes_and_no
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,19 +30,8 @@ if TYPE_CHECKING:
 duckdb = pytest.importorskip("duckdb")
 
 
-def rows(items: int = 500) -> pa.Table:
-    rng = np.random.default_rng(1)
-    columns: dict[str, list[Any]] = {
-        "img": [n + 1_000 for n in range(items)],
-        "predicted": rng.choice(["no", "yes"], items).tolist(),
-        "confidence": rng.random(items).tolist(),
-        "sex": rng.choice(["f", "m"], items).tolist(),
-    }
-    return pa.table(columns)
-
-
 def test_a_connection_a_pattern_and_a_frame_are_the_same_pool(tmp_path: Path) -> None:
-    table = rows()
+    table = yes_and_no()
     pq.write_table(table, tmp_path / "a.parquet")
     connection = duckdb.connect()
     connection.register("answers", table)
@@ -101,111 +84,8 @@ def test_a_column_of_uuids_is_recognised_as_the_ids_and_read_as_text(tmp_path: P
     assert guess(table_source("a table", table)).id == "Item Id"
 
 
-def test_bins_of_a_table_are_those_of_a_frame(tmp_path: Path) -> None:
-    """They begin where a sample of the table says, once; the table's own values are in the same ones."""
-    rng = np.random.default_rng(2)
-    days = pa.array(rng.integers(19_000, 19_900, 500).astype("int32")).cast(pa.date32())
-    table = rows().append_column("amount", pa.array(rng.lognormal(3, 2, 500), mask=rng.random(500) < 0.1))
-    table = table.append_column("age", pa.array(rng.integers(18, 90, 500))).append_column("day", days)
-    table = table.append_column("text", pa.array([str(day) for day in days.to_pylist()]))
-    pq.write_table(table, tmp_path / "a.parquet")
-    wanted = ["amount:3", "age:30/60", "day:2", "text:2"]
-    far = fl.read_pool(tmp_path / "*.parquet", id="img", columns=wanted)
-    near = fl.read_pool(table, id="img")
-    for column, bins in (name.split(":") for name in wanted):
-        there, here = (groups_from(f"column:{column}:{bins}", pool) for pool in (far, near))
-        assert there.names == here.names == fl.by_column(far, column).names
-        np.testing.assert_array_equal(there.sizes, here.sizes)
-        again = partition_from_recipe(far, json.loads(json.dumps(there.recipe)))
-        np.testing.assert_array_equal(again.group, there.group)
-    with pytest.raises(InputError, match="'age' was read from the table in 3 bins, which begin at 30, 60"):
-        groups_from("column:age:5", far)
-    with fl.create(None, "amounts", far, "column:amount:3") as audit:
-        audit.tell(dict.fromkeys(audit.ask(8).ids, "yes"))
-        assert sum(audit.estimates()["labelled"]) == 8
-
-
-def _groups(pool: fl.Pool, column: str, bins: str) -> dict[str, int]:
-    groups = groups_from(f"column:{column}:{bins}", pool)
-    return dict(zip(groups.names, groups.sizes.tolist(), strict=True))
-
-
-_NUMBERS = st.none() | st.sampled_from([0.0, 0.0, 1.0, 2.5, float("nan")]) | st.floats(-1e6, 1e6)
-_DAYS = st.none() | st.dates(date(2023, 12, 1), date(2024, 2, 1))
-
-
-@given(
-    st.lists(st.tuples(st.integers(-1, 3), _NUMBERS, _DAYS), min_size=4, max_size=40),
-    st.sampled_from([2, 3, 4, "0/", "-1/1.5"]),
-)
-@law(6)
-def test_the_engine_and_memory_agree_on_the_bin_of_every_value(values: list[Any], bins: int | str) -> None:
-    """Whatever is equal, missing, not a number, empty, or a text."""
-    few, number, day = zip(*values, strict=True)
-    columns: dict[str, Any] = {
-        "few": pa.array(few),
-        "number": pa.array(number, pa.float64()),
-        "spelt": pa.array([("", None)[n % 2] if x is None else str(x) for n, x in enumerate(number)], pa.string()),
-        "day": pa.array(day, pa.date32()),
-        "written": pa.array([("", None)[n % 2] if x is None else f"{x} 10:00" for n, x in enumerate(day)], pa.string()),
-    }
-    ids = {"id": [f"i{n}" for n in range(len(values))], "predicted": ["a"] * len(values)}
-    table = pa.table(ids | columns)
-    wanted = {name: "2024-01-01" if name in ("day", "written") and "/" in str(bins) else str(bins) for name in columns}
-    near = fl.read_pool(table, classes=["a", "b"])
-    with duckdb.connect() as connection:
-        connection.register("answers", table)
-        far = open_table(connection, table="answers")
-        found = with_bins(far, Columns("id", "predicted", keep=tuple(columns)), wanted, 0)
-        named = dict(zip(ids["id"], far.lookup(found, ids["id"]).to_pylist(), strict=True))
-    for name, said in wanted.items():
-        groups = groups_from(f"column:{name}:{said}", near)
-        assert list(groups.recipe["bins"]["edges"]) == list(found.bins[name]["edges"])
-        places = [row[f"keep.{name}"] for row in named.values()]
-        missing = len(groups.recipe["bins"]["edges"]) + 1
-        assert [missing if place is None else int(place) for place in places] == groups.group.tolist()
-
-
-@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
-def test_bins_of_a_table_with_types_are_those_of_a_frame(zone: str) -> None:
-    """Of times with a zone too, whatever zone the session has; and of numbers that are NaN, or text, or have none."""
-    rng = np.random.default_rng(3)
-    hours = rng.integers(473_000, 479_000, 500)
-    table = rows().append_column(
-        "when", pa.array(hours * 3_600, pa.timestamp("s", "UTC")).cast(pa.timestamp("us", "UTC"))
-    )
-    number = rng.choice([0, 0, 1.5, np.nan, 7], 500)
-    table = table.append_column("number", pa.array(number))
-    table = table.append_column("text", pa.array([("", "nan", None, f"{x:.0f}")[n % 4] for n, x in enumerate(hours)]))
-    day = [("", None, f" {np.datetime64(int(x) // 24, 'D')}")[n % 3] for n, x in enumerate(hours)]
-    table = table.append_column("day", pa.array(day)).append_column("large", pa.array(hours * 10**13 + 1))
-    connection = duckdb.connect()
-    connection.execute(f"SET TimeZone = '{zone}'")
-    connection.register("answers", table)
-    wanted = {"when": "3", "number": "4", "text": "2", "day": "2024-06-01", "large": "3"}
-    far = fl.read_pool(
-        connection, table="answers", id="img", columns=[f"{name}:{bins}" for name, bins in wanted.items()]
-    )
-    near = fl.read_pool(table, id="img")
-    for column, bins in wanted.items():
-        assert _groups(far, column, bins) == _groups(near, column, bins)
-    for edges in (np.array(["2024-06-01"]), ["2024-06-01"], "2024-06-01/"):
-        assert len(fl.by_column(far, "day", edges)) == 3  # with those that are missing
-    connection.close()
-
-
-def test_what_annotators_see_is_the_value_and_never_its_bin(tmp_path: Path) -> None:
-    table = rows().append_column("age", pa.array([18 + n % 60 for n in range(500)]))
-    table = table.append_column("length", pa.array([n * 0.5 for n in range(500)]))
-    pq.write_table(table, tmp_path / "a.parquet")
-    for content, there in (("age", lambda n: 18 + n % 60), ("length", lambda n: n * 0.5)):
-        named: dict[str, Any] = {"columns": ["age:4"], "evidence": ["length"], "content": content}
-        with fl.create(None, "x", fl.read_pool(tmp_path / "*.parquet", id="img", **named), "column:age:4") as audit:
-            assert all(request.content == there(int(request.id) - 1_000) for request in audit.ask(5))
-
-
 def test_the_order_depends_on_the_seed_and_nothing_else(tmp_path: Path) -> None:
-    table = rows()
+    table = yes_and_no()
     pq.write_table(table, tmp_path / "a.parquet")
     pq.write_table(table.take(np.random.default_rng(0).permutation(500)), tmp_path / "b.parquet")
     asked = []
@@ -231,7 +111,7 @@ def test_what_a_table_is(tmp_path: Path) -> None:
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
-    table = rows()
+    table = yes_and_no()
     pq.write_table(table, tmp_path / "a.parquet")
     pattern = str(tmp_path / "*.parquet")
     for wrong in ({"models": ["a", "b"]}, {"normalize": True}, {"logits": True}, {"unlisted": "wrong"}):
@@ -249,7 +129,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_sample_is_drawn_by_the_ids_and_read_like_a_file(tmp_path: Path) -> None:
-    table = rows(2_000)
+    table = yes_and_no(2_000)
     pq.write_table(table, tmp_path / "old.parquet")
     other = table.take(np.random.default_rng(2).permutation(2_000))
     pq.write_table(other.set_column(1, "predicted", [["yes"] * 2_000]), tmp_path / "new.parquet")
@@ -269,15 +149,15 @@ def test_a_sample_is_drawn_by_the_ids_and_read_like_a_file(tmp_path: Path) -> No
 
 
 def test_a_sample_of_a_csv_file_has_numbers(tmp_path: Path) -> None:
-    csv.write_csv(rows(), tmp_path / "a.csv")
+    csv.write_csv(yes_and_no(), tmp_path / "a.csv")
     pool = fl.read_pool(tmp_path / "*.csv", id="img", sample=100)
     assert pool.confidence is not None
-    by_id = dict(zip(map(str, rows()["img"].to_pylist()), rows()["confidence"].to_pylist(), strict=True))
+    by_id = dict(zip(map(str, yes_and_no()["img"].to_pylist()), yes_and_no()["confidence"].to_pylist(), strict=True))
     assert pool.confidence.tolist() == pytest.approx([by_id[str(item)] for item in pool.ids.to_pylist()])
 
 
 def test_a_relation_stays_where_it_is_if_it_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = rows()
+    table = yes_and_no()
     connection = duckdb.connect()
     relation = connection.from_arrow(table).filter("img >= 1100")
     in_memory = fl.read_pool(relation, id="img", columns=["sex"])
@@ -301,7 +181,7 @@ def judged(items: int = 800) -> pa.Table:
     rng = np.random.default_rng(4)
     stars = rng.integers(1, 6, items).tolist()
     return (
-        rows(items)
+        yes_and_no(items)
         .drop_columns("confidence")
         .append_column("judge", pa.array([["pass", "fail", None][k] for k in rng.choice(3, items, p=[0.6, 0.3, 0.1])]))
         .append_column("stars", pa.array([None if k % 7 == 0 else star for k, star in enumerate(stars)]))
@@ -372,7 +252,7 @@ def test_numbers_are_evidence_in_steps_of_half_a_standard_deviation() -> None:
 
 
 def test_groups_of_one_item_are_refused_wherever_the_items_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = rows(1_500).append_column("text", pa.array([f"text {n}" for n in range(1_500)]))
+    table = yes_and_no(1_500).append_column("text", pa.array([f"text {n}" for n in range(1_500)]))
     pq.write_table(table, tmp_path / "a.parquet")
     named: dict[str, Any] = {"id": "img", "columns": ["text"]}
     for pool in (fl.read_pool(table, **named), fl.read_pool(tmp_path / "*.parquet", **named)):
@@ -398,7 +278,7 @@ def test_groups_of_one_item_are_refused_wherever_the_items_are(tmp_path: Path, m
 
 def test_ids_beyond_the_signed_numbers_are_found_again(tmp_path: Path) -> None:
     ids = pa.array([2**63 + n for n in range(500)], pa.uint64())
-    pq.write_table(rows().set_column(0, "img", ids), tmp_path / "a.parquet")
+    pq.write_table(yes_and_no().set_column(0, "img", ids), tmp_path / "a.parquet")
     pool = fl.read_pool(tmp_path / "*.parquet", id="img", content="sex")
     audit = fl.create(None, "huge", pool)
     asked = audit.ask(3)
@@ -411,7 +291,7 @@ def test_ids_beyond_the_signed_numbers_are_found_again(tmp_path: Path) -> None:
 
 def test_a_number_that_is_none_is_a_missing_group_as_in_memory(tmp_path: Path) -> None:
     floor = pa.array([[1.0, 2.0, float("nan"), None][n % 4] for n in range(500)])
-    table = rows().append_column("floor", floor)
+    table = yes_and_no().append_column("floor", floor)
     pq.write_table(table, tmp_path / "a.parquet")
     pool = fl.read_pool(tmp_path / "*.parquet", id="img", columns=["floor"])
     groups = fl.by_column(pool, "floor")
@@ -423,7 +303,7 @@ def test_a_number_that_is_none_is_a_missing_group_as_in_memory(tmp_path: Path) -
 @pytest.mark.parametrize("blank", ["", "  "])
 def test_an_empty_prediction_is_refused_as_in_memory(tmp_path: Path, blank: str) -> None:
     said = pa.array([blank if n % 5 == 0 else "yes" for n in range(500)])
-    pq.write_table(rows().set_column(1, "predicted", said), tmp_path / "a.parquet")
+    pq.write_table(yes_and_no().set_column(1, "predicted", said), tmp_path / "a.parquet")
     with pytest.raises(fl.InputError, match="100 items with an empty prediction, in the column 'predicted'"):
         fl.read_pool(tmp_path / "*.parquet", id="img")
 
@@ -442,7 +322,7 @@ def test_confidences_with_commas_and_percent_signs_are_read_as_in_a_file(tmp_pat
     assert pool.reserve is not None
     assert pool.reserve.said is not None
     assert in_memory.confidence is not None
-    assert _groups(pool, "Alter", "3") == _groups(in_memory, "Alter", "3")
+    assert groups_of(pool, "Alter", "3") == groups_of(in_memory, "Alter", "3")
     places = in_memory.positions(pool.ids.to_pylist()[pool.units :])
     np.testing.assert_array_equal(pool.reserve.said, in_memory.confidence[places])
     audit = fl.create(tmp_path / "audit.db", "x", pool)
@@ -475,13 +355,13 @@ def test_large_files_stay_where_they_are(
 @pytest.mark.parametrize("step", ["summary", "check_ids", "reserve"])
 def test_files_that_are_written_while_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
     file = tmp_path / "a.parquet"
-    pq.write_table(rows(), file)
+    pq.write_table(yes_and_no(), file)
     table = open_table(f"{tmp_path}/*.parquet")
     read = getattr(RemoteTable, step)
 
     def and_then_written(*given: Any) -> Any:
         found = read(*given)
-        other = rows()
+        other = yes_and_no()
         pq.write_table(other.set_column(0, "img", pa.array(range(5_000, 5_500))), file)
         return found
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import fewlabels as fl
 from fewlabels.engines.columns import Columns
-from fewlabels.engines.opening import open_table
 from fewlabels.errors import LabelError, PoolChangedError, StoreError
 from fewlabels.io.tables import read_table
 from fewlabels.labelling.choosing import Chooser
@@ -20,6 +17,7 @@ from fewlabels.labelling.supply import Supply
 from fewlabels.reserve import keys_of
 from fewlabels.store import DamagedError, Store, UnsureError
 from tests.support.memory_table import MemoryTable
+from tests.support.table_rows import bugs, told
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,34 +27,18 @@ if TYPE_CHECKING:
 COLUMNS = Columns("id", "predicted", "confidence", keep=("place",))
 
 
-def rows(items: int = 300, seed: int = 0) -> dict[str, list[Any]]:
-    rng = np.random.default_rng(seed)
-    return {
-        "id": [f"i{n}" for n in range(items)],
-        "predicted": [["ant", "bee", "cat"][k] for k in rng.choice(3, items, p=[0.6, 0.3, 0.1])],
-        "confidence": rng.beta(4, 1, items).tolist(),
-        "place": [["north", "south"][k] for k in rng.choice(2, items)],
-        "text": [f"text {n}" for n in range(items)],
-    }
-
-
 def begin(named: int = 30, store: Any = None, **settings: Any) -> tuple[Assessment, MemoryTable]:
-    table = MemoryTable(**rows())
+    table = MemoryTable(**bugs())
     pool = read_table(table, COLUMNS, content="text", named=named)
     made = {"whole": fl.whole, "column": lambda pool: fl.by_column(pool, "place")}.get(settings.pop("groups", ""))
     groups = None if made is None else made(pool)
     return fl.create(store, "bugs", pool, groups, **settings), table
 
 
-def told(audit: Assessment, ids: list[str]) -> None:
-    names = audit.pool.classes
-    audit.tell({item: names[audit.pool.predicted[audit.pool.positions([item])[0]]] for item in ids})
-
-
 def test_items_come_in_the_order_of_their_keys() -> None:
     audit, table = begin(policy=fl.UniformGroups())
     asked = [item for _ in range(6) for item in audit.ask(10).ids]
-    data = rows()
+    data = bugs()
     place = dict(zip(data["id"], data["predicted"], strict=True))
     for name in ("ant", "bee", "cat"):
         mine = np.array([item for item in data["id"] if place[item] == name])
@@ -132,7 +114,7 @@ def test_an_answer_about_an_item_that_another_process_has_named_is_taken(
 ) -> None:
     first, table = begin(named=15, store=tmp_path / "audit.db")
     second = fl.load(tmp_path / "audit.db", "bugs", pool=read_table(table, COLUMNS, content="text", named=15))
-    new, other, third = [item for item in rows()["id"] if not first.pool.has([item])[0]][:3]
+    new, other, third = [item for item in bugs()["id"] if not first.pool.has([item])[0]][:3]
     first.tell({new: "ant"}, annotator="ann", adopt=True)
     assert second.tell({new: "bee"}, annotator="ann") == 1
     first.tell({other: "ant"}, annotator="ann", adopt=True)
@@ -160,7 +142,7 @@ def test_an_answer_is_taken_before_the_table_is_read() -> None:
     assert (taken, len(batch)) == (1, 0)
     assert "has changed since it was read: 300 items before, 250 now" in repr(batch)
     assert audit.labels() == {asked[0]: "ant"}
-    table.rows = MemoryTable(**rows()).rows
+    table.rows = MemoryTable(**bugs()).rows
     taken, batch = audit.tell_and_ask({asked[0]: "ant"}, 200, annotator="ann", key="a")
     assert (taken, len(batch), batch.trouble) == (1, 200, "")
     assert batch.ids[0] == asked[1], "what the person holds comes first"
@@ -169,10 +151,10 @@ def test_an_answer_is_taken_before_the_table_is_read() -> None:
 def test_nobody_waits_for_a_table_that_is_away_if_nothing_of_it_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    audit = fl.create(tmp_path / "audit.db", "bugs", read_table(MemoryTable(**rows()), COLUMNS, named=60))
+    audit = fl.create(tmp_path / "audit.db", "bugs", read_table(MemoryTable(**bugs()), COLUMNS, named=60))
     items = audit.ask(2, annotator="ann").ids
     other = fl.load(f"sqlite:///{tmp_path / 'audit.db'}?timeout=0.1", "bugs")
-    again = fl.load(tmp_path / "audit.db", "bugs", pool=read_table(MemoryTable(**rows()), COLUMNS, named=60))
+    again = fl.load(tmp_path / "audit.db", "bugs", pool=read_table(MemoryTable(**bugs()), COLUMNS, named=60))
     tries: list[int] = []
 
     def away(*_: object) -> None:
@@ -189,7 +171,7 @@ def test_nobody_waits_for_a_table_that_is_away_if_nothing_of_it_is_shown(
 
 def test_what_the_pool_has_is_shown_without_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(None)
-    audit = fl.create(store, "bugs", read_table(MemoryTable(**rows()), COLUMNS, content="place", named=60))
+    audit = fl.create(store, "bugs", read_table(MemoryTable(**bugs()), COLUMNS, content="place", named=60))
     asked = {request.id: request.content for request in audit.ask(3, annotator="ann")}
     again = fl.load(store, "bugs")
     monkeypatch.setattr(Supply, "table", _away)
@@ -238,7 +220,7 @@ def test_two_assessments_of_one_table_share_what_is_named() -> None:
 def test_a_label_of_an_item_that_nobody_asked_for() -> None:
     audit, table = begin(named=15)
     named = {*audit.pool.ids.to_pylist()}
-    stranger = next(item for item in rows()["id"] if item not in named)
+    stranger = next(item for item in bugs()["id"] if item not in named)
     with pytest.raises(LabelError, match=f"unknown item '{stranger}': nobody asked for it"):
         audit.tell({stranger: "ant"})
     audit.tell({stranger: "ant"}, adopt=True)
@@ -265,128 +247,18 @@ def test_a_table_that_changed_is_noticed_before_items_are_drawn_from_it() -> Non
 @pytest.mark.parametrize("content", ["text", None])
 def test_items_with_other_predictions_are_noticed_before_they_are_handed_out(content: str | None) -> None:
     """The ids are row numbers, and the table was replaced in place: the same number of rows, and other items."""
-    table = MemoryTable(**rows())
+    table = MemoryTable(**bugs())
     audit = fl.create(None, "bugs", read_table(table, COLUMNS, content=content, named=300))
     assert len(audit.ask(3)) == len(audit.ask(3)) == 3
     assert table.asked["lookup"] == 1, "those that come next were compared in the same query"
     told(audit, audit.ask(40).ids)
-    audit = fl.create(None, "bugs", read_table(MemoryTable(**rows()), COLUMNS, content=content, named=300))
+    audit = fl.create(None, "bugs", read_table(MemoryTable(**bugs()), COLUMNS, content=content, named=300))
     assert audit.pool.reserve is not None
     table = audit.pool.reserve.link
-    table.rows = MemoryTable(**rows(seed=1)).rows
+    table.rows = MemoryTable(**bugs(seed=1)).rows
     with pytest.raises(PoolChangedError, match=r"item 'i\d+' is gone, or has a different prediction, confidence or"):
         audit.ask(3)
     assert not audit.pending()
-
-
-def test_files_that_were_written_again_are_noticed_by_the_next_ask(tmp_path: Path) -> None:
-    def write(name: str, seed: int, text: str = "text") -> None:
-        data = rows(seed=seed) | {"text": [text] * 300}
-        pq.write_table(pa.table(data), tmp_path / "predictions" / name)
-
-    (tmp_path / "predictions").mkdir()
-    write("a.parquet", 0)
-    pool = read_table(open_table(tmp_path / "predictions"), Columns("id", "predicted", "confidence"))
-    fl.create(tmp_path / "audit.db", "bugs", pool).close()
-    with fl.load(tmp_path / "audit.db", "bugs") as audit:  # it has no content: nothing else looks at the table
-        told(audit, audit.ask(3).ids)
-    write("a.parquet", 0, "the same predictions, with other texts")
-    with fl.load(tmp_path / "audit.db", "bugs") as audit:
-        told(audit, audit.ask(3).ids)
-    write("a.parquet", 1)
-    with fl.load(tmp_path / "audit.db", "bugs") as audit:
-        with pytest.raises(PoolChangedError, match="has changed since it was read"):
-            audit.ask(3)
-        assert len(audit.labels()) == 6
-    write("a.parquet", 0)
-    with fl.load(tmp_path / "audit.db", "bugs") as audit:
-        assert len(audit.ask(3)) == 3
-
-
-def test_a_table_that_has_moved_is_read_where_it_is_now(tmp_path: Path) -> None:
-    (tmp_path / "here").mkdir()
-    pq.write_table(pa.table(rows()), tmp_path / "here" / "a.parquet")
-    named: dict[str, Any] = {"columns": ["place"], "content": "text"}
-    fl.create(tmp_path / "audit.db", "bugs", fl.read_pool(tmp_path / "here" / "*.parquet", **named)).close()
-    (tmp_path / "here").rename(tmp_path / "there")
-    with (
-        fl.load(tmp_path / "audit.db") as audit,
-        pytest.raises(fl.StoreError, match=r"If it has moved, .* load\(\.\.\., pool=read_pool\(\.\.\.\)\)"),
-    ):
-        audit.ask(3)
-    with fl.load(tmp_path / "audit.db", pool=fl.read_pool(tmp_path / "there" / "*.parquet", **named)) as audit:
-        assert [request.content[:5] for request in audit.ask(3)] == ["text "] * 3
-    pq.write_table(pa.table(rows(330)), tmp_path / "there" / "a.parquet")  # a tenth more
-    with pytest.raises(PoolChangedError, match="300 items before, 330 now"):
-        fl.load(tmp_path / "audit.db", pool=fl.read_pool(tmp_path / "there" / "*.parquet", **named))
-
-
-def test_the_command_line_says_where_a_table_is_now(tmp_path: Path) -> None:
-    from click.testing import CliRunner
-
-    from fewlabels.cli.main import cli
-
-    def relocate(place: str, *words: str) -> str:
-        result = CliRunner().invoke(cli, ["relocate", str(tmp_path / "audit.db"), *words, str(tmp_path / place)])
-        return f"{result.exit_code}: {result.output}"
-
-    (tmp_path / "here").mkdir()
-    pq.write_table(pa.table(rows()), tmp_path / "here" / "a.parquet")
-    pool = fl.read_pool(tmp_path / "here" / "*.parquet", columns=["place"], content="text")
-    with fl.create(tmp_path / "audit.db", "bugs", pool) as audit:
-        told(audit, audit.ask(3).ids)
-        first = audit.labels()
-    (tmp_path / "here").rename(tmp_path / "there")
-    assert relocate("there/*.parquet", "bugs").startswith("0: 'bugs' finds its predictions in ")
-    with fl.load(tmp_path / "audit.db") as audit:
-        assert audit.labels() == first
-        assert [request.content[:5] for request in audit.ask(3)] == ["text "] * 3
-        audit.look_up(["i299"])  # items that are named later do not lead back to the old place
-    pq.write_table(pa.table(rows(330)), tmp_path / "other.parquet")
-    assert "300 items before, 330 now" in relocate("oth*.parquet")
-    with fl.load(tmp_path / "audit.db") as audit:
-        assert len(audit.ask(3)) == 3
-    assert fl.Store(tmp_path / "audit.db").verify().ok
-
-
-def test_every_pool_of_a_table_moves_with_it(tmp_path: Path) -> None:
-    from click.testing import CliRunner
-
-    from fewlabels.cli.main import cli
-
-    store = Store(tmp_path / "audit.db")
-    for name, place, columns in (("one", "here", []), ("two", "here", ["place"]), ("beside", "elsewhere", ["place"])):
-        (tmp_path / place).mkdir(exist_ok=True)
-        pq.write_table(pa.table(rows(330 if place == "elsewhere" else 300)), tmp_path / place / "a.parquet")
-        fl.create(store, name, fl.read_pool(tmp_path / place / "*.parquet", columns=columns))
-    (tmp_path / "here").rename(tmp_path / "there")
-    words = ["relocate", str(tmp_path / "audit.db"), "one", str(tmp_path / "there" / "*.parquet")]
-    output = CliRunner().invoke(cli, words).output
-    assert "'one' finds its predictions" in output
-    assert "'two' finds its predictions" in output
-    assert "beside" not in output
-    for name, place in (("one", "there"), ("two", "there"), ("beside", "elsewhere")):
-        reserve = fl.load(store, name).whole.reserve
-        assert reserve is not None
-        assert f"/{place}/" in reserve.table["table"]
-    store.close()
-
-
-@pytest.mark.parametrize("source", ["answers/*.parquet", "answers"])
-def test_files_that_are_added_to_a_folder_are_not_part_of_what_was_begun(tmp_path: Path, source: str) -> None:
-    (tmp_path / "answers").mkdir()
-    pq.write_table(pa.table(rows()), tmp_path / "answers" / "monday.parquet")
-    pool = read_table(open_table(tmp_path / source), Columns("id", "predicted", "confidence"), named=30)
-    fl.create(tmp_path / "audit.db", "bugs", pool, policy=fl.UniformItems()).close()
-    more = rows(seed=1) | {"id": [f"later {i}" for i in range(300)]}
-    pq.write_table(pa.table(more), tmp_path / "answers" / "tuesday.parquet")
-    with fl.load(tmp_path / "audit.db") as audit:
-        asked = audit.ask(200).ids
-        assert len(asked) == 200, "queues are read further"
-        assert not any(item.startswith("later") for item in asked)
-    pq.write_table(pa.table(rows(seed=2)), tmp_path / "answers" / "monday.parquet")
-    with fl.load(tmp_path / "audit.db") as audit, pytest.raises(PoolChangedError, match="fewlabels relocate"):
-        audit.ask(1)
 
 
 @pytest.mark.slow
@@ -416,7 +288,7 @@ def test_groups_by_a_column_that_was_not_kept_are_refused() -> None:
 def test_the_table_of_classes_counts_items_and_not_rows() -> None:
     audit, _ = begin()
     told(audit, audit.ask(20).ids)
-    data = rows()
+    data = bugs()
     memory = fl.create(None, "bugs", fl.read_pool({name: data[name] for name in ("id", "predicted", "confidence")}))
     memory.tell(audit.labels(), adopt=True)
     ours, theirs = audit.classes().classes, memory.classes().classes
@@ -427,7 +299,7 @@ def test_the_table_of_classes_counts_items_and_not_rows() -> None:
 def test_the_table_of_fairness_counts_items_and_not_rows() -> None:
     audit, _ = begin(groups="column")
     told(audit, audit.ask(20).ids)
-    data = rows()
+    data = bugs()
     for row in audit.fairness(positive="bee").groups.rows():
         here = [said for said, place in zip(data["predicted"], data["place"], strict=True) if place == row["group"]]
         if row["measure"] == "selection rate":

@@ -376,3 +376,11 @@ def test_labels_that_may_be_wrong_make_no_number_exact() -> None:
     assert "makes every number exact" in sure.words
     assert "makes every number exact" not in doubted.words
     assert "assumes that 5% of the labels are wrong" in doubted.words
+
+
+def test_a_plan_for_one_group_has_one_interval() -> None:
+    rng = np.random.default_rng(4)
+    pool = fl.read_pool({"predicted": ["a", "b"] * 300, "confidence": rng.uniform(0.6, 1, 600)}, classes=["a", "b"])
+    made = fl.plan(pool, fl.whole(pool), budgets=(20, 60), runs=6)
+    assert {*made.table.columns} == {"labels", "overall", "held", "rmse", "reached"}
+    assert "that of a group" not in made.sentence

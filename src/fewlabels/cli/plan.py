@@ -37,7 +37,7 @@ _COLUMNS = {
     "overall": "overall: width of the 95% interval of the average over the pool",
     "held": "held: how often it contained the true value",
     "width": "width, widest: width of the groups' intervals, on average and at most",
-    "rmse": "rmse: typical error of a group's estimate",
+    "rmse": "rmse: typical error of an estimate",
     "probability": "probability: how sure the answer is",
     "right": "right: how often the answer is right",
     "verdict": "verdict: share of worlds in which there is one, pass or fail",

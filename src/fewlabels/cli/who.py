@@ -38,7 +38,8 @@ def _refuse_others(about: str) -> None:
 
 def _judges(audit: Assessment, groups: str | None, level: float, as_json: bool) -> None:
     """Print how the judges compare with people."""
-    from fewlabels.findings.judges import in_words, judge_sheet, judges_of
+    from fewlabels.findings.judge_words import in_words, judge_sheet
+    from fewlabels.findings.judges import judges_of
 
     if not judges_of(audit):
         raise SpecError(

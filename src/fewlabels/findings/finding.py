@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fewlabels.estimates import check_level
 from fewlabels.findings import phrases
-from fewlabels.findings.confusions import confused, is_too_large
+from fewlabels.findings.confusions import confused
 from fewlabels.findings.doubts import doubts
 from fewlabels.findings.labels import Tally, tally
 from fewlabels.findings.reading import Reading
@@ -90,9 +90,9 @@ class Finding:
 
     @property
     def table(self) -> Table:
-        """The estimates for people to read: of a confusion matrix with very many cells, the largest mistakes."""
+        """The estimates for people to read: of a confusion matrix the largest mistakes, since most cells are near 0."""
         audit = self.reading.audit
-        if is_too_large(audit.spec.task.metric, audit.groups, audit.pool):
+        if audit.spec.task.metric.vector:
             return noted(self.reading.confusions, audit.spec.target)
         return self.estimates
 

@@ -104,7 +104,7 @@ def _choice(annotation: dict[str, Any], where: str) -> str | None:
     if annotation.get("was_cancelled"):
         return None
     chosen: list[str] = []
-    for result in objects(annotation.get("result", []), f"the result of {where}", _EXPORT):
+    for result in objects(annotation.get("result", []), f"the results of {where}", _EXPORT):
         if result.get("type", "choices") != "choices":
             continue
         value = result.get("value", {})

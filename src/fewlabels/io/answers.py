@@ -234,7 +234,7 @@ def _check_alike(source: Source, column: str, predicted: pa.Array[Any], classes:
     rare, usual = sorted(where, key=lambda one: len(where[one]))
     raise InputError(
         f"{rare!r} differs from {usual!r}, which occurs {len(where[usual]):,}×, only in case or spaces. "
-        "To read both as one class, add ",
+        "To read both as one class, use ",
         Argument("any_spelling", value=True),
         ". If they are two classes, name all classes with ",
         Argument("classes"),

@@ -26,7 +26,19 @@ _MISSING = frozenset({"na", "n/a", "#n/a", "null", "none", "-", "?", ".", "missi
 
 
 def as_text(source: Source, name: str, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
-    """Ids or class names as text: 7, 7.0 and "7" are all "7", but "007" is "007". Missing stays missing."""
+    """Ids or class names as text: 7, 7.0 and "7" are all "7", but "007" is "007". Missing stays missing.
+
+    A text with the character NUL is refused: no database can store it, so no label of the item could be kept.
+    """
+    text = _text(source, name, column)
+    with_nul = pc.match_substring(text, "\0")
+    if pc.any(with_nul).as_py():
+        at = source.at([row for row, wrong in enumerate(with_nul.to_pylist(), 1) if wrong], name)
+        raise InputError("the text contains the character NUL, which cannot be stored. Take it out.", at=at)
+    return text
+
+
+def _text(source: Source, name: str, column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
     column = _decoded(column)
     kind = column.type
     if pa.types.is_boolean(kind):
@@ -207,7 +219,7 @@ def can_keep(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         return can_keep(_of(kind))
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    is_time = pa.types.is_temporal(kind) and not pa.types.is_interval(kind)
+    is_time = pa.types.is_temporal(kind) and not pa.types.is_interval(kind) and not pa.types.is_duration(kind)
     return is_text or is_time or is_number(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)
 
 
@@ -242,12 +254,8 @@ def _of(kind: Any) -> pa.DataType:
 def _decoded(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
     """Remove the dictionary from a column, and give text its one common type."""
     if pa.types.is_dictionary(column.type):
-        kind: Any = _of(column.type)
-        if pa.types.is_string_view(kind):  # of Polars; Arrow cannot decode these
-            kind = pa.string()
-        parts: list[Any] = column.chunks
-        column = pa.chunked_array([part.dictionary.cast(kind).take(part.indices) for part in parts], kind)
-    if pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type):
+        column = column.cast(_of(column.type))
+    if pa.types.is_large_string(column.type):
         column = column.cast(pa.string())
     return column
 

@@ -50,9 +50,15 @@ def parsed(text: str, name: str, within: Limits = LIMITS) -> tuple[Any, bool]:
     except RecursionError:
         raise InputError(f"{name} is not a table but lists within lists. Write a list of objects.") from None
     except ValueError as error:  # a number with thousands of digits, or a key twice
-        raise InputError(f"{name}: {error}. Write it again.") from None
+        raise InputError(f"{name}: {_why(error)}. Write it again.") from None
     within.check_depth(name, depth_of_json(data))
     return data, end < len(text.rstrip())
+
+
+def _why(error: Exception) -> str:
+    """What is wrong with a text that is not JSON. Python's own words about long numbers name a setting of Python."""
+    is_ours = isinstance(error, (json.JSONDecodeError, _TwiceError, RecursionError))
+    return str(error) if is_ours else "a number has thousands of digits"
 
 
 def read_values(path: Path, name: str) -> Any:
@@ -105,7 +111,7 @@ def _row(line: str, at: Place, within: Limits) -> dict[str, object]:
     try:
         row = _DECODER.decode(line)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"not JSON ({error}). Every line must be one JSON object.", at=at) from None
+        raise InputError(f"not JSON ({_why(error)}). Every line must be one JSON object.", at=at) from None
     if not isinstance(row, dict):
         raise InputError('not a JSON object. Every line must look like {"id": ..., "predicted": ...}.', at=at)
     if any(isinstance(value, (list, dict)) for value in row.values()):

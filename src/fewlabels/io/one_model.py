@@ -46,6 +46,8 @@ def read_one(source: Source, roles: Roles, content: str | None, manner: Manner, 
     gaps = gaps and not roles.scores
     never = () if roles.scores else manner.never
     names, answers = classes_and_predicted(source, roles, table, replace(manner, never=never), gaps=gaps)
+    if bad := next((name for name in names if "\0" in name), None):
+        raise InputError(f"{source.name}: the class {bad!r} contains the character NUL, which cannot be stored.")
     certainty, sums = None, None
     if roles.scores:
         summary = summarise(source, roles, answers, normalize=normalize, logits=logits)

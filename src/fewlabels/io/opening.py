@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fewlabels.errors import InputError, described
+from fewlabels.errors import InputError, described, one_line
 from fewlabels.io.arrays import from_arrays, matrix
 from fewlabels.io.columns import ARROW_ERRORS
 from fewlabels.io.files import open_file
@@ -34,7 +34,9 @@ def by_model(source: object) -> Mapping[str, object] | None:
             f"{name!r} is one array, and others are whole files or frames. Give every model a file, a frame or arrays "
             "by name; or give arrays alone."
         )
-    return {str(name): part for name, part in source.items()}
+    if len(named := {str(name): part for name, part in source.items()}) < len(source):
+        raise InputError("two models have names that are the same as text. Every model needs a name of its own.")
+    return named
 
 
 def open_answers(source: object, *, any_size: bool = False) -> Source:
@@ -100,8 +102,10 @@ def _from_frame(frame: Any) -> Source:
         # A range index becomes a column only on request, whether it has a name or not.
         keep = None if index is None else True
         table = pa.Table.from_pandas(frame, preserve_index=keep) if library == "pandas" else pa.table(frame)
-    except (*ARROW_ERRORS, ValueError, OverflowError) as error:
-        raise InputError(f"{name} cannot be read: {error}. Give every column one type and a name of its own.") from None
+    except (*ARROW_ERRORS, ValueError, TypeError, OverflowError) as error:
+        raise InputError(
+            f"{name} cannot be read: {one_line(error)}. Give every column one type and a name of its own."
+        ) from None
     # An unnamed index that is only a row number is not a column of the user's.
     if index is None or index in frame.columns:
         return table_source(name, table.select([c for c in table.column_names if not c.startswith("__index_level_")]))

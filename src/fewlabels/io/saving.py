@@ -72,8 +72,11 @@ def _mode(path: Path) -> int | None:
 
 def _is_database(path: Path) -> bool:
     """Whether a file is one of SQLite, with labels perhaps: no table or report may take its place."""
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        return file.read(len(_SQLITE)) == _SQLITE
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        if os.read(descriptor, len(_SQLITE)) == _SQLITE:
+            return True  # and it stays open: closing it would end the locks that this process has on it
+        os.close(descriptor)
     return False
 
 

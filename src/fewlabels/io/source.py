@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -79,7 +80,8 @@ class Source:
         batches = [batch.select(list(columns)) for batch in self.reader(list(columns), False)]
         if not any(batch.num_rows for batch in batches):  # whatever the file says about itself
             raise no_rows(self.name)
-        return pa.Table.from_batches(batches, batches[0].schema if batches else schema)
+        read = pa.Table.from_batches(batches, batches[0].schema if batches else schema)
+        return pa.table([_plain(column) for column in read.columns], names=read.column_names)
 
     def at(self, row: int | Sequence[int] = (), column: str | Sequence[str] = ()) -> Place:
         """The place of one or more rows (from 1) and columns, for an error. Lines are looked up for a few rows only."""
@@ -129,6 +131,17 @@ def table_source(
     if table.num_rows == 0:
         raise no_rows(name)
     return Source(name, table.schema, batches, classes=classes, models=models)
+
+
+def _plain(column: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
+    """A column whose texts are of the type string: those of Polars are of one for which Arrow has few functions."""
+    kind: Any = column.type
+    if pa.types.is_string_view(kind):
+        return column.cast(pa.string())
+    if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+        parts: list[Any] = column.chunks
+        return pa.chunked_array([part.dictionary.cast(pa.string()).take(part.indices) for part in parts], pa.string())
+    return column
 
 
 def check_names(name: str, columns: Sequence[str]) -> None:

@@ -85,10 +85,14 @@ def _from_checkpoint(ledger: Ledger, store: Store, name: str) -> bool:
         new = store.shared(name, seen)
     except StoreError:
         return False  # it does not fit: the error is reported when the whole log is read
-    if not _restored(ledger, kept):
+    ledger.is_torn = True
+    fits = _restored(ledger, kept)
+    if fits:
+        ledger.seen = seen
+        ledger.kept = ledger.events
+    ledger.is_torn = False
+    if not fits:
         return False
-    ledger.seen = seen
-    ledger.kept = ledger.events
     ledger.read(new)
     return True
 

@@ -97,6 +97,8 @@ class Journal:
         """Bring the ledger up to date. If somebody else has named items since, the pool is read again."""
         if self.is_snapshot:
             return
+        if self.ledger.is_torn:
+            self.ledger = self.subject.new_ledger()
         with self._noticing():
             try:
                 catch_up(self.ledger, self.store, self.subject.name)
@@ -152,7 +154,7 @@ class Journal:
         """Give the log while nobody else can write to it; the ledger is up to date before and after."""
         assert not self.is_snapshot, "a snapshot is read-only"
         with self._lock, self._noticing():
-            if not self.ledger.events or self.ledger.grows:
+            if not self.ledger.events or self.ledger.grows or self.ledger.is_torn:
                 self._catch_up()
             kept, log = self.ledger.seq, None
             try:

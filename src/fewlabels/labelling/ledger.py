@@ -65,6 +65,8 @@ class Ledger:
         items, self._asking = pool.rows, cells.asking.group
         self.seen: dict[str, Mark] = {} if first is None else {name: Mark(0, first)}
         """The last event read of each log of the pool, by assessment; for its own log, also where that begins."""
+        self.is_torn = False
+        """Whether reading was interrupted, such as by Ctrl-C: what was added up may be half an event."""
         self.kept = 0
         """How many events are in the latest checkpoint."""
         self.changes = 0
@@ -184,12 +186,14 @@ class Ledger:
         labels = [(i, event.label) for i, event in enumerate(events) if event.label is not None]
         true = np.full(len(events), -1, dtype=np.int32)
         true[[i for i, _ in labels]] = self._pool.class_positions([label for _, label in labels])
+        self.is_torn = True
         for event, item, new in zip(events, items.tolist(), true.tolist(), strict=True):
             self._take(event, item, Vote(new, event.note, event.at))
             self._note_origin(event, item)
             self._settle(item, event)
             self.past.add(event, item, new, self)
             self.seen[event.assessment or self.name] = Mark(event.seq, event.hash)
+        self.is_torn = False
 
     def _take(self, event: Event, item: int, vote: Vote) -> None:
         """Record an event for its item and its person."""

@@ -24,7 +24,7 @@ from fewlabels.policies import Policy, default_policy
 from fewlabels.policies.anchors import default_anchor, default_strips
 from fewlabels.pool import Pool
 from fewlabels.rectified import Sample
-from fewlabels.spec import Spec, to_json
+from fewlabels.spec import Spec, check_one_model, to_json
 from fewlabels.stopping import Stop
 from fewlabels.table import Table
 from fewlabels.tasks import Estimate, Task
@@ -63,11 +63,11 @@ class Plan:
     ----------
     table
         A row for each budget, averages over the worlds. Columns: labels; overall, the width of the 95% interval of the
-        average over the pool, and held, the share of worlds where it contains the true value; width and widest of the
-        groups' intervals; rmse of the groups' estimates, weighted by size; where the answer is right or wrong, the
-        probability that it states, and right, the share of worlds where it is right; verdict, the share where there is
-        one; found, the share of the groups looked for that are named; reached, the share of worlds where the rule has
-        been met by then.
+        average over the pool, and held, the share of worlds where it contains the true value; where there are several
+        groups, width and widest of their intervals; rmse of the groups' estimates, weighted by size; where the answer
+        is right or wrong, the probability that it states, and right, the share of worlds where it is right; verdict,
+        the share where there is one; found, the share of the groups looked for that are named; reached, the share of
+        worlds where the rule has been met by then.
     recommended
         The number of labels by which the rule is met in four worlds of five; None if no budget tried is enough.
     stop
@@ -189,6 +189,8 @@ def plan(
     """
     of_kind(pool, Pool, "The 'pool' of plan()")
     task, prior, policy = task or Estimate(Accuracy()), prior_from(prior), policy_from(policy)
+    of_kind(task, Task, "The 'task'", error=SpecError)
+    check_one_model(pool, task, "Plan for the pool of one, which is pool.of(name)")
     groups = None if groups is None else groups_from(groups, pool)
     partition = (whole(pool) if task.of_models else by_predicted(pool)) if groups is None else groups
     check_groups(of_pool(partition, pool))
@@ -291,8 +293,9 @@ def _numbers(snapshot: Snapshot, truth: np.ndarray[Any, np.dtype[np.float64]]) -
         return {"probability": snapshot.probability, "right": float(snapshot.is_right(truth))}
     if task.pair is None:
         numbers |= {"overall": snapshot.overall, "held": snapshot.honesty("overall", truth)}
-    known = snapshot.widths[~np.isnan(snapshot.widths)]  # among groups that have a number, as elsewhere
-    numbers |= {"width": float(known.mean()) if known.size else snapshot.width, "widest": snapshot.width}
+    if "overall" not in numbers or int((cells.partition.sizes > 0).sum()) > 1:
+        known = snapshot.widths[~np.isnan(snapshot.widths)]  # among groups that have a number, as elsewhere
+        numbers |= {"width": float(known.mean()) if known.size else snapshot.width, "widest": snapshot.width}
     square = (snapshot.mean - truth) ** 2
     square = square.sum(axis=1) if task.metric.vector else square
     weight = cells.partition.shares * task.askable(cells)

@@ -158,8 +158,9 @@ def buys(labels: int, row: Mapping[str, float], sought: int, *, share: bool = Tr
         return f"{start}there would be a verdict in {_worlds(row['verdict'])}."
     if "right" in row:
         return f"{start}the answer would be right in {_worlds(row['right'])}."
-    overall, widest = (Style(share).width(row[name]) for name in ("overall", "widest"))
-    return f"{start}the interval of the average would be about {overall} wide, and that of a group at most {widest}."
+    style = Style(share)
+    words = f"{start}the interval of the average would be about {style.width(row['overall'])} wide"
+    return f"{words}, and that of a group at most {style.width(row['widest'])}." if "widest" in row else f"{words}."
 
 
 def several(low: float, high: float, runs: int) -> str:

@@ -232,7 +232,10 @@ def _matrix(reading: Reading) -> tuple[Predicted, ...]:
     audit, classes = reading.audit, reading.audit.pool.classes
     options: dict[str, Any] = {"level": reading.level, "groups": by_predicted(audit.pool), "draws": reading.draws}
     k = len(classes)
-    table, right = (audit.estimates(metric=metric, **options) for metric in (Metric(), Accuracy()))
+    if audit.spec.task.metric.vector and audit.groups.recipe == {"by": "predicted"}:  # read once, for every view
+        table, right = reading.estimates, reading.measured
+    else:
+        table, right = (audit.estimates(metric=metric, **options) for metric in (Metric(), Accuracy()))
     ends = [np.array(table[name], dtype=float).reshape(k, k) for name in ("mean", "low", "high")]
     for part, name in zip(ends, ("mean", "low", "high"), strict=True):
         np.fill_diagonal(part, np.array(right[name], dtype=float))

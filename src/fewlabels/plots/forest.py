@@ -122,7 +122,9 @@ class Forest(Plot):
         values = [self._style.value(row.mean) if row.known else "few labels" for row in named[:_NAMED]]
         each = [f"{shortened(row.group, 30)} ({value})" for row, value in zip(named, values, strict=False)]
         each += [f"{len(named) - _NAMED:,} more"] if len(named) > _NAMED else []
-        words = f"{self.end[0].upper()}{self.end[1:]}: {listed(each)}"
+        how = {"probably the answer": "probably the ", "probably among those looked for": "probably of the "}
+        begin = f"{how.get(self.means, '')}{self.end}"
+        words = f"{begin[0].upper()}{begin[1:]}: {listed(each)}"
         return words if self.average is None else f"{words}; average {self._style.value(self.average)}"
 
     def picture(self) -> Picture:

@@ -17,7 +17,7 @@ from fewlabels.findings.classes import readable_averages, readable_classes
 from fewlabels.findings.evidence import HEADINGS
 from fewlabels.findings.fairness import readable_fairness
 from fewlabels.findings.groups import behind, place
-from fewlabels.findings.judges import in_words, judge_sheet
+from fewlabels.findings.judge_words import in_words, judge_sheet
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.gate.checking import support
 from fewlabels.parts import cli_name

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fewlabels.findings.fairness import readable_fairness
 from fewlabels.findings.groups import behind, place
-from fewlabels.findings.judges import in_words, judge_rows
+from fewlabels.findings.judge_words import in_words, judge_rows
 from fewlabels.findings.key_figures import key_figures
 from fewlabels.gate.checking import support
 from fewlabels.report.settings import settings

@@ -21,7 +21,7 @@ from fewlabels.simulation.parallel import chunks, gather, run_generator
 from fewlabels.simulation.scorer import IdentifyScorer, Scorer, scorer_of
 from fewlabels.simulation.significance import against_best
 from fewlabels.simulation.truth import truth as truth_of
-from fewlabels.spec import to_json
+from fewlabels.spec import check_one_model, to_json
 from fewlabels.table import Table
 from fewlabels.tasks import Task
 
@@ -104,6 +104,7 @@ def simulate(
     seed = whole_number(seed, "The 'seed' of simulate()", least=0)
     of_kind(pool, Pool, "The 'pool' of simulate()")
     of_kind(task, Task, "The 'task' of simulate()", error=SpecError)
+    check_one_model(pool, task, "Simulate with the pool of one, which is pool.of(name)")
     tried = methods_from(methods, task)
     partition = of_pool(groups_from("predicted" if groups is None else groups, pool), pool)
     case = truth_of(pool, labels, partition, task, tried)

@@ -21,6 +21,7 @@ from fewlabels.errors import FewlabelsError, StoreError, needs
 from fewlabels.store import refusals, schema
 from fewlabels.store.address import check_exists, shown_url, url_of
 from fewlabels.store.chain import DamagedError
+from fewlabels.store.file import DatabaseFile
 from fewlabels.store.refusals import sqlite_code
 
 if TYPE_CHECKING:
@@ -58,16 +59,17 @@ class Database:
         self._flushed = 0.0
         self._late: threading.Timer | None = None
         self._flusher: threading.Thread | None = None
-        self._file: tuple[int, int] | None = None
+        self._file = None if self.path is None else DatabaseFile(self.path, self.shown)
         self._use(_engine(url, self.in_memory))
         self.is_sqlite = self._engine.dialect.name == "sqlite"
         self._prepare(url)
-        self._file = None if self.path is None else _identity(self.path)
+        if self._file is not None:
+            self._file.watch()
 
     def _use(self, engine: Engine) -> None:
         # Connections are closed with the last reference, so a forgotten close() leaves nothing behind.
         self._engine = engine
-        self._closing = weakref.finalize(self, _dispose, engine, self._pid)
+        self._closing = weakref.finalize(self, _dispose, engine, self._pid, self._file)
 
     @contextmanager
     def reading(self, *, once: bool = False) -> Iterator[Connection]:
@@ -97,8 +99,9 @@ class Database:
             with _patient(connection, patience), connection.begin():
                 if patience is not None and not self.is_sqlite:
                     connection.exec_driver_sql(f"SET LOCAL lock_timeout = {1000 * patience:.0f}")
-                yield connection
-            self._check_file()  # again: an answer that went into a deleted file must not be acknowledged
+                with self._counted(connection):
+                    yield connection
+            self._check()  # again: an answer that went into a deleted file must not be acknowledged
             self._flush(connection)
 
     @contextmanager
@@ -125,7 +128,7 @@ class Database:
             return
         if time.monotonic() - self._flushed > _FLUSH:
             self._flushed = time.monotonic()
-            _checkpoint(connection)
+            self._checkpoint(connection)
         elif self._late is None:
             late = threading.Timer(_FLUSH, _call, [weakref.WeakMethod(self._flush_late)])
             late.daemon = True
@@ -137,16 +140,33 @@ class Database:
         """Flush once more after a burst of writes, if the database is still open."""
         self._flusher, self._late = threading.current_thread(), None
         if self._closing.alive and os.getpid() == self._pid:
-            with suppress(SQLAlchemyError), self._engine.connect() as connection:
-                _checkpoint(connection)
+            with suppress(SQLAlchemyError, StoreError), self._engine.connect() as connection:
+                self._check()
+                self._checkpoint(connection)
 
-    def _check_file(self) -> None:
-        """StoreError if the file was deleted or replaced since it was opened: what is written now would be lost."""
-        if self.path is not None and self._file is not None and _identity(self.path) != self._file:
-            raise StoreError(
-                f"the file {self.shown} was deleted, moved or replaced while it was in use. Nothing that is told now "
-                "can be kept. Put the file back where it was, and start again."
-            )
+    def _checkpoint(self, connection: Connection) -> None:
+        with suppress(sqlite3.Error):
+            driver = connection.connection.driver_connection
+            assert isinstance(driver, sqlite3.Connection)
+            driver.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        if self._file is not None:
+            self._file.look()
+
+    def _check(self) -> None:
+        if self._file is not None:
+            self._file.check()
+
+    @contextmanager
+    def _counted(self, connection: Connection) -> Iterator[None]:
+        """Count a transaction in the file, if it writes anything."""
+        driver = connection.connection.driver_connection
+        if self._file is None or not isinstance(driver, sqlite3.Connection):
+            yield
+            return
+        before = driver.total_changes
+        yield
+        if driver.total_changes > before:
+            self._file.count(connection)
 
     def lock_all(self, connection: Connection) -> None:
         """Keep every other `lock_all` of this database waiting until the transaction ends."""
@@ -180,7 +200,7 @@ class Database:
                 f"the database {self.shown} was opened in another process, before a fork. "
                 "Load the assessment in each process."
             )
-        self._check_file()
+        self._check()
         if not needed:
             yield
             return
@@ -252,13 +272,6 @@ class Database:
             schema.bring_up_to_date(connection, self.shown)
 
 
-def _checkpoint(connection: Connection) -> None:
-    with suppress(sqlite3.Error):
-        driver = connection.connection.driver_connection
-        assert isinstance(driver, sqlite3.Connection)
-        driver.execute("PRAGMA wal_checkpoint(PASSIVE)")
-
-
 def _call(method: weakref.WeakMethod[Callable[[], None]]) -> None:
     """Call a method if its object is still there."""
     if (call := method()) is not None:
@@ -278,14 +291,6 @@ def _patient(connection: Connection, patience: float | None) -> Iterator[None]:
         yield
     finally:
         driver.execute(f"PRAGMA busy_timeout = {usual}")
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _copy_in_memory(engine: Engine) -> Engine:
@@ -367,6 +372,8 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql(connection.get_execution_options().get("fewlabels_begin", "BEGIN"))
 
 
-def _dispose(engine: Engine, pid: int) -> None:
+def _dispose(engine: Engine, pid: int, file: DatabaseFile | None) -> None:
     if os.getpid() == pid:  # after a fork the connections are the parent's
         engine.dispose()
+        if file is not None:
+            file.release()

@@ -76,6 +76,9 @@ class Snapshot:
     @cached_property
     def _intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Low and high of each group that can be asked about, shape (groups,) or (groups, outcomes)."""
+        if self._together is not None and len(self.cells.partition) == 1:  # all items are the only group
+            low, high = self._average
+            return low[None], high[None]
         low, high = self._interval(self.mean, self.variance)
         asked = self.task.askable(self.cells)
         return low[asked], high[asked]

@@ -91,6 +91,7 @@ _OTHER_NAMES = {"stop_labels": "labels", "stop_probability": "sure", "stop_overa
 _OTHER_NAMES |= {"compare": "a", "compare_models": "a", "certify": "line", "normalize": "unit", "logits": "unit"}
 _OTHER_NAMES |= {"in_sentences": "any_spelling"}
 _OTHER_NAMES |= {"highest": "lowest", "stop_width": "overall", "only": "groups"}
+_SWITCHED_ON = {"any_spelling": "does not matter"}  # what to choose where the command line has a switch
 _OPTION = re.compile(r"--([a-z][a-z-]*)(?:[ =]([A-Z][A-Z,]*\b|'[^']*'|\"[^\"]*\"))?")
 _MOST_GROUPS = 1_000  # values of a column that is offered for groups
 
@@ -374,7 +375,8 @@ def trouble(
         if field not in labels:
             return None
         mentioned.append(field)
-        return f"“{labels[field]}”"
+        on = f": {_SWITCHED_ON[name]}" if name in _SWITCHED_ON else ""
+        return f"“{labels[field]}{on}”"
 
     def spell(part: Argument | Call) -> str:
         if isinstance(part, Call):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from fewlabels import plots
 from fewlabels.findings.finding import found_in
-from fewlabels.findings.judges import in_words, judge_sheet, judge_table
+from fewlabels.findings.judge_words import in_words, judge_sheet
+from fewlabels.findings.judges import judge_table
 from fewlabels.findings.key_figures import certainty
 from fewlabels.findings.labels import agreement_of
 from fewlabels.findings.reading import Reading
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from fewlabels.web.work import Happening
 
 # The plots for the owner while labels come in: about the answer, and about the work. The report has all the others.
-_SHOWN = ("differences", "models", "verdicts", "forest", "chances", "rope")
+_SHOWN = ("differences", "models", "verdicts", "forest", "chances", "rope", "confusion")
 _FOLDED = ("allocation",)
 _TALL = 15  # groups: plots with more are taller than the column beside them
 _TITLES = {"n": "Items", "mean": "Estimate", "chance": "Chance", "note": "Note", "reaches": "Reaches it"}
@@ -131,7 +132,8 @@ def dashboard(audit: Assessment) -> Dashboard:
     sought = audit.spec.task.sought is not None
     groups = _columns(finding)
     rows = len(groups[0].cells) if groups else 0
-    beside, folded = drawn([name for name in _SHOWN if name != "chances" or sought]), drawn(_FOLDED if rows > 1 else ())
+    asked = {"chances": sought, "confusion": audit.spec.task.metric.vector}
+    beside, folded = drawn([name for name in _SHOWN if asked.get(name, True)]), drawn(_FOLDED if rows > 1 else ())
     below: tuple[Plot, ...] = ()
     if rows > _TALL and len(beside) > 1:  # tall plots are shown side by side, and none alone in its row
         beside, below = beside[:1], beside[1:]

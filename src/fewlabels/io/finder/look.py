@@ -46,7 +46,17 @@ class Look:
 
     def predicted(self, without: Iterable[str | None] = ()) -> str | None:
         """The column that is named like predicted classes."""
-        return self.named(names.PREDICTED, without) or self._saying(names.says_predicted, without)
+        plainly = self.named(names.PREDICTED, without) or self._saying(names.says_predicted, without)
+        return plainly or self._predicting(without)
+
+    def _predicting(self, without: Iterable[str | None]) -> str | None:
+        """The one column that is named as a prediction of something, with texts that repeat."""
+        named = [name for name in self.source.columns if name not in without and names.predicts_something(name)]
+        if len(named) != 1:  # several are several models
+            return None
+        values = [value for value in self.head(named)[named[0]] if value not in (None, "")]
+        texts = all(isinstance(value, str) and spelt(self.source, value) is None for value in values)
+        return named[0] if texts and len(set(values)) < len(values) else None
 
     def confidence(self, without: Iterable[str | None] = ()) -> str | None:
         """The column that is named like a confidence."""

@@ -31,6 +31,12 @@ _SAID = frozenset(
      "output", "answer", "result", "choice", "value", "outcome", "classification", "says", "said", "guess", "assigned"}
 )  # fmt: skip
 _SURE = frozenset({"confidence", "conf", "certainty", "probability", "prob", "proba", "score", "likelihood", "sure"})
+# What is predicted, or said about a prediction, and is no class.
+_UNLIKE_CLASSES = frozenset(
+    {"id", "ids", "at", "time", "date", "day", "ms", "seconds", "latency", "version", "count", "length", "len",
+     "tokens", "cost", "price", "rank", "index", "correct", "right", "wrong", "error", "text", "reason", "explanation",
+     "source"}
+)  # fmt: skip
 # How a language model's own confidence is called: "verbalized confidence", "self-reported confidence".
 _OWN = frozenset({"verbalized", "verbalised", "self", "reported", "stated", "response", "calibrated", "raw"})
 _BESIDE = frozenset({"max", "maximum", "top", "y", "by", "of", "the", "how", "is", "it"})
@@ -116,6 +122,18 @@ def says_predicted(name: str) -> bool:
     said = {*words} & _PREDICTS or ({*words} & _MACHINE and {*words} & _SAID)
     of_model = words[-1:] and words[-1] in _MACHINE and "by" not in words and not name.rstrip().endswith((")", "]"))
     return bool(said) and not of_model and {*words} <= _PREDICTS | _MACHINE | _SAID | _BESIDE
+
+
+def predicts_something(name: str) -> bool:
+    """Whether a name says that something is predicted, such as a breed; what it is can be any word.
+
+    >>> [predicts_something(name) for name in ("sku_predicted", "Predicted breed", "predicted_at", "pred_time_ms")]
+    [True, True, False, False]
+    """
+    words = _words(name)
+    others = [word for word in words if word not in _PREDICTS]
+    first_or_last = len(words) in (2, 3) and bool({words[0], words[-1]} & _PREDICTS) and bool(others)
+    return first_or_last and not {*others} & (_SURE | _UNLIKE_CLASSES) and not PERSON.search(name)
 
 
 def says_confidence(name: str) -> bool:
