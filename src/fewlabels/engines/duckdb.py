@@ -181,7 +181,7 @@ class DuckDBTable(RemoteTable):
             fault = csvs.fault_in(named_first(self._texts_in, str(error)))
             if fault is not None:
                 return fault
-        if "No files found that match the pattern" in str(error):
+        if finds_nothing(str(error)):
             return InputError(f"no file matches {self.name}. Check the pattern, and the folder that it begins in.")
         return InputError(f"{self.name} cannot be read: {sentence_of(error)}")
 
@@ -195,6 +195,15 @@ def extension_in(words: str) -> str | None:
     """
     match = re.search(r"install\w* the required extension '(\w+)", words)
     return match[1] if match else None
+
+
+def finds_nothing(words: str) -> bool:
+    """Whether DuckDB says that no file matches a pattern. Its error is an `IOException`, as for much else.
+
+    >>> finds_nothing('IO Error: No files found that match the pattern "p*.parquet"')
+    True
+    """
+    return "No files found that match the pattern" in words
 
 
 def named_first(files: Sequence[str], words: str) -> list[str]:
