@@ -56,7 +56,7 @@ def parsed(text: str, name: str, within: Limits = LIMITS) -> tuple[Any, bool]:
 
 
 def _why(error: Exception) -> str:
-    """What is wrong with a text that is not read as JSON. Python's own words about long numbers name a setting of it."""
+    """What is wrong with a text that is not JSON. Python's own words about long numbers name one of its settings."""
     is_ours = isinstance(error, (json.JSONDecodeError, _TwiceError, RecursionError))
     return str(error) if is_ours else "a number has thousands of digits"
 
