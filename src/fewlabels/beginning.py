@@ -19,7 +19,8 @@ from fewlabels.policies.anchors import default_anchor, default_strips
 from fewlabels.pool import Pool
 from fewlabels.spec import Spec, check_saved
 from fewlabels.stopping import Stop
-from fewlabels.store import Store, check_new_name
+from fewlabels.store import Definition, GoneError, Store, check_new_name
+from fewlabels.store.rows import meant
 from fewlabels.tasks import Estimate, Task
 from fewlabels.tasks.models import check_contest
 from fewlabels.wording import some_of
@@ -113,7 +114,7 @@ def create(
     >>> audit.tell({item: "cat" for item in audit.ask(2).ids})
     2
     """
-    check_new_name(name)  # before anything is opened: a refusal must not leave an empty database behind
+    name = check_new_name(name)  # before anything is opened: a refusal must not leave an empty database behind
     of_kind(pool, Pool, "The 'pool' of create()")
     task, prior, policy = task or Estimate(Accuracy()), prior_from(prior), policy_from(policy)
     own = pool if model is None else pool.of(model)
@@ -185,7 +186,7 @@ def load(address: str | os.PathLike[str] | Store, name: str | None = None, *, po
     # A mistyped path must not look like an empty database.
     store = address if isinstance(address, Store) else Store(address, existing=True)
     name = _only(store) if name is None else name
-    record = store.open(name)
+    record = _opened(store, name)
     stored = store.pool(record.fingerprint)
     if pool is not None and pool.fingerprint != stored.fingerprint:
         raise PoolChangedError(
@@ -197,6 +198,16 @@ def load(address: str | os.PathLike[str] | Store, name: str | None = None, *, po
         stored = _linked(stored, pool)
     subject = Subject(store, record, Spec.from_json(record.spec), stored)
     return Assessment(Journal(store, subject), shared=store is address)
+
+
+def _opened(store: Store, name: str) -> Definition:
+    try:
+        return store.open(name)
+    except GoneError:
+        like = meant(name, store.names())
+        if like is None:
+            raise
+        return store.open(like)
 
 
 def _only(store: Store) -> str:

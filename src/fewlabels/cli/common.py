@@ -113,11 +113,12 @@ def resolve(address: str, name: str | None) -> str:
     import difflib
 
     from fewlabels.errors import StoreError
+    from fewlabels.store.rows import meant
     from fewlabels.wording import some_of
 
     names = names_in(address)
-    if name in names:
-        return str(name)
+    if name is not None and (known := meant(name, names)) is not None:
+        return known
     if name is None and len(names) == 1:
         return names[0]
     if name is None:
@@ -135,10 +136,10 @@ def resolve(address: str, name: str | None) -> str:
 
 def name_and_rest(address: str, words: Sequence[str]) -> tuple[str | None, list[str]]:
     """Split words into the name of an assessment, if the first word is one, and the rest."""
-    names = names_in(address)
-    if words and words[0] in names:
-        return words[0], list(words[1:])
-    return None, list(words)
+    from fewlabels.store.rows import meant
+
+    name = meant(words[0], names_in(address)) if words else None
+    return name, list(words if name is None else words[1:])
 
 
 def contents(audit: Assessment, ids: Sequence[str]) -> list[Any]:

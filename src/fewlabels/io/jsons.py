@@ -56,7 +56,7 @@ def parsed(text: str, name: str, within: Limits = LIMITS) -> tuple[Any, bool]:
 
 
 def _why(error: Exception) -> str:
-    """What is wrong with a text that is not JSON. Python's own words about long numbers name a setting of Python."""
+    """What is wrong with a text that is not JSON. Python's own words about long numbers name one of its settings."""
     is_ours = isinstance(error, (json.JSONDecodeError, _TwiceError, RecursionError))
     return str(error) if is_ours else "a number has thousands of digits"
 
@@ -64,11 +64,11 @@ def _why(error: Exception) -> str:
 def read_values(path: Path, name: str) -> Any:
     """The value of a JSON file; of a file with a value on each line, the list of them."""
     try:
-        value, is_more = read_json(path, name, LIMITS)
+        value, is_more = read_json(path, name, within)
         if not is_more and path.suffix.lower() not in (".jsonl", ".ndjson"):
             return value
         with path.open(encoding="utf-8-sig") as stream:
-            return [_row(text, Place(name, lines=(n,)), LIMITS) for n, text in enumerate(stream, 1) if text.strip()]
+            return [_row(text, Place(name, lines=(n,)), within) for n, text in enumerate(stream, 1) if text.strip()]
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror}. Check the path.") from None
 

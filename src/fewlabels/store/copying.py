@@ -264,7 +264,7 @@ def _new_file(path: Path) -> Iterator[Path]:
             with _held(part):
                 yield part
         except (sqlite3.Error, OSError) as error:
-            why = getattr(error, "strerror", None) or error
+            why = getattr(error, "strerror", None) or error  # without the name of the part
             raise StoreError(
                 f"cannot write {path}: {why}. Is there room on the disk, and are you allowed to write there?"
             ) from error

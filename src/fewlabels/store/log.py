@@ -21,7 +21,7 @@ from fewlabels.store.event import Definition
 from fewlabels.store.guides import remove_guides
 from fewlabels.store.pools import keep_named, keep_pool
 from fewlabels.store.reading import Reading, is_complete
-from fewlabels.store.rows import check_new_name, has_event
+from fewlabels.store.rows import check_new_name, has_event, meant
 from fewlabels.store.schema import assessments, checkpoints, heads, pool_parts, pools
 from fewlabels.store.transaction import Transaction, UnsureError
 from fewlabels.table import Table
@@ -73,12 +73,12 @@ class Store(Reading):
 
     def create(self, name: str, spec: Mapping[str, object], pool: Pool) -> Definition:
         """Store a new assessment and its pool in one transaction. Each name can be used once."""
-        text, now = json.dumps(dict(spec), allow_nan=False), datetime.now(UTC)
-        first = founded(check_new_name(name), text, pool.fingerprint, now)
+        name, text, now = check_new_name(name), json.dumps(dict(spec), allow_nan=False), datetime.now(UTC)
+        first = founded(name, text, pool.fingerprint, now)
         row = {"name": name, "spec": text, "fingerprint": pool.fingerprint, "created_at": now}
         with self.database.writing() as connection:
             self.database.lock_all(connection)
-            if connection.scalar(sa.select(assessments.c.name).where(assessments.c.name == name)) is not None:
+            if meant(name, connection.scalars(sa.select(assessments.c.name))) is not None:
                 raise WrongNameError(
                     f"{self.database.shown} already has an assessment {name!r}. Load it, or choose another name."
                 )

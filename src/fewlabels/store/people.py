@@ -6,14 +6,19 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
+from unicodedata import normalize
 
 import sqlalchemy as sa
 
 from fewlabels.checks import of_kind
 from fewlabels.errors import InputError, WrongNameError
 from fewlabels.store.log import Store
+from fewlabels.store.rows import meant
 from fewlabels.store.schema import people
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
 
 Role = Literal["annotator", "owner"]
 _LONGEST_NAME = 100
@@ -72,12 +77,13 @@ class People:
         A name belongs to one person. With `again` they get a new token in place of the old one, which becomes invalid.
         They keep their labels, and their role unless another is given. A new person is an annotator by default.
         """
-        _check(name, role)
+        name = _check(name, role)
         token = secrets.token_urlsafe(32)
         row = {"digest": digest_of(token), "invited_at": datetime.now(UTC), "revoked_at": None}
         with self._database.writing() as connection:
             self._database.lock_all(connection)
             columns = people.c.role, people.c.revoked_at
+            name = _known(connection, name)
             known = connection.execute(sa.select(*columns).where(people.c.name == name)).one_or_none()
             if known is None and again:
                 raise WrongNameError(f"there is nobody called {name!r} to invite again. See the list of people.")
@@ -106,7 +112,7 @@ class People:
     def revoke(self, name: str) -> None:
         """Make somebody's token invalid, at once. Their labels stay."""
         with self._database.writing() as connection:
-            valid = people.c.name == name, people.c.revoked_at.is_(None)
+            valid = people.c.name == _known(connection, name), people.c.revoked_at.is_(None)
             done = connection.execute(people.update().where(*valid).values(revoked_at=datetime.now(UTC)))
             if not done.rowcount:
                 raise WrongNameError(f"there is nobody called {name!r} with a valid token. See the list of people.")
@@ -124,7 +130,12 @@ def digest_of(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _check(name: str, role: str | None) -> None:
+def _known(connection: Connection, name: str) -> str:
+    """The name as it is stored, where accents may be written in another way; otherwise as it is given."""
+    return meant(name, connection.scalars(sa.select(people.c.name))) or name
+
+
+def _check(name: str, role: str | None) -> str:
     plain = isinstance(name, str) and name == name.strip() and name.isprintable()
     if not plain or not 0 < len(name) <= _LONGEST_NAME:
         raise InputError(
@@ -133,3 +144,4 @@ def _check(name: str, role: str | None) -> None:
         )
     if role is not None and role not in get_args(Role):
         raise InputError(f"The 'role' of invite() must be 'annotator' or 'owner'. Got {role!r} instead.")
+    return normalize("NFC", name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 import sqlalchemy as sa
 
@@ -13,6 +14,8 @@ from fewlabels.store.event import Event
 from fewlabels.store.schema import events
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sqlalchemy.engine import Connection
 
     from fewlabels.store.chain import Mark
@@ -53,14 +56,25 @@ def row_of(name: str, event: Event) -> dict[str, object]:
 
 
 def check_new_name(name: str) -> str:
-    """Return the name if an assessment can be called so."""
+    """Return the name, with its accents in one form, if an assessment can be called so."""
     of_kind(name, str, "The name of an assessment")
     if not name:
         raise InputError("an assessment needs a name, such as 'worst-classes'.")
     if name in (".", ".."):  # a browser takes them for folders, and would never ask for their pages
         raise InputError(f"{name!r} cannot be the name of an assessment. Choose a word, such as 'worst-classes'.")
     storable(name, "the name")
-    return name
+    return normalize("NFC", name)
+
+
+def meant(name: str, known: Iterable[str]) -> str | None:
+    """The one of some names that is meant: an accent may be a character of its own, as in names of files on a Mac.
+
+    >>> meant("cafe\u0301", ["tea", "caf\u00e9"]) == "caf\u00e9", meant("coffee", ["tea"])
+    (True, None)
+    """
+    names = list(known)
+    form = normalize("NFC", name)
+    return name if name in names else next((one for one in names if normalize("NFC", one) == form), None)
 
 
 def storable(value: str | None, what: str) -> str | None:

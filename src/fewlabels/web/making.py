@@ -262,7 +262,7 @@ def _make(service: Service, draft: Draft) -> str:
         _log.error("%s", harmless(f"making {name!r}: {error}"))  # it names files and hosts
         raise WrongFieldError("name", CANNOT_USE) from error
     audit.close()
-    return name
+    return audit.name
 
 
 def _asked(draft: Draft, typed: dict[str, Any]) -> tuple[Pool, Partition, Task, QuestionOptions]:
