@@ -64,11 +64,11 @@ def _why(error: Exception) -> str:
 def read_values(path: Path, name: str) -> Any:
     """The value of a JSON file; of a file with a value on each line, the list of them."""
     try:
-        value, is_more = read_json(path, name, within)
+        value, is_more = read_json(path, name, LIMITS)
         if not is_more and path.suffix.lower() not in (".jsonl", ".ndjson"):
             return value
         with path.open(encoding="utf-8-sig") as stream:
-            return [_row(text, Place(name, lines=(n,)), within) for n, text in enumerate(stream, 1) if text.strip()]
+            return [_row(text, Place(name, lines=(n,)), LIMITS) for n, text in enumerate(stream, 1) if text.strip()]
     except OSError as error:
         raise InputError(f"cannot read {name}: {error.strerror}. Check the path.") from None
 
