@@ -76,3 +76,14 @@ def test_a_group_with_few_labels_has_no_chance_beside_it() -> None:
     line = next(line for line in report.markdown().splitlines() if line.startswith("| boot"))
     assert line.endswith("| open | – |")
     assert "chance that it reaches the line: –" in plots.svg(report.plots["verdicts"])
+
+
+def test_why_a_group_is_open_beside_the_line_is_said() -> None:
+    """Its interval is below the line, and its own labels do not show that with all groups looked at."""
+    task = fl.Certify(fl.Accuracy(), at_least=0.8)
+    near = told_exactly({"shirt": (14, 10), "coat": (16, 2), "bag": (20, 1), "boot": (24, 1)}, asked=True, task=task)
+    plot = Verdicts.of(near)
+    aside = {row.group: row.high for row in plot.rows if row.is_open_aside(0.8)}
+    assert aside["shirt"] < 0.8
+    assert "with all 4 classes looked at, do not show that surely enough." in plot.caption()
+    assert "surely enough" not in drawn()[1].caption()

@@ -121,3 +121,24 @@ def test_the_first_page_of_an_empty_database_leads_to_the_first_assessment() -> 
         assert 'href="/dashboard/tickets"' in client.get("/").text
         client.post("/sign-in", json={"token": site.ann})
         assert "/new" not in client.get("/").text
+
+
+def test_which_classes_are_mixed_up_is_a_question_too(uploads: Path) -> None:
+    """It could be asked on the command line only; where it makes no sense, the form says so at the measure."""
+    with desk() as (client, site):
+        path = upload(client).url.path
+        submit(client, path, do="next")
+        asked = QUESTION | {"metric": "confusion", "overall": "10"}
+        look = submit(client, f"{path}/question", do="look", **asked)
+        assert "Which classes does the classifier mix up" in words(look)
+        for other in ({"groups": "column:region"}, {"task": "lowest", "lowest": "1"}):
+            refused = submit(client, f"{path}/question", do="look", **asked | other)
+            assert 'class="wrong"' in refused.text
+            assert "Which classes does the classifier mix up" not in words(refused).split("In which groups?")[0]
+        made = submit(client, f"{path}/question", do="make", **asked)
+        assert made.url.path == "/dashboard/tickets"
+        audit = fl.load(site.store, "tickets")
+        audit.tell({item: "ab"[i % 3 == 0] for i, item in enumerate(audit.ask(30).ids)})
+        page = client.get("/part/live/tickets").text
+    assert audit.spec.task == fl.Estimate(fl.Confusion())
+    assert "fl-confusion" in page

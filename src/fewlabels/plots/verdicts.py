@@ -50,6 +50,11 @@ class Judged:
     verdict: Verdict
     backed: bool
 
+    def is_open_aside(self, line: float) -> bool:
+        """Whether it is open although its interval is on one side of the line."""
+        apart = self.low is not None and self.high is not None and not self.low <= line <= self.high
+        return apart and self.verdict == "open"
+
 
 @dataclass(frozen=True)
 class Verdicts(Plot):
@@ -112,6 +117,12 @@ class Verdicts(Plot):
         holds = ", valid however often you look" if self.guarantee else ""
         words = f"Each line is the {chosen(self.level)} range of a {self.noun}{holds}; the mark is the best guess. "
         words += f"The dashed line is what must be reached: {side} {self._style.stated(self.line)}. "
+        if any(row.is_open_aside(self.line) for row in self.rows):
+            looked = f", with all {len(self.rows):,} {self.nouns} looked at," if len(self.rows) > 1 else ""
+            words += (
+                f"A {self.noun} can be open although its range is on one side of the line: its own labels{looked} do "
+                "not show that surely enough."
+            )
         return words.rstrip()
 
     def finding(self) -> str:

@@ -81,6 +81,7 @@ METRICS = {
     "f1": "F1: precision and recall in one number",
     "fpr": "false positive rate: how much of everything else it calls the class",
     "calibration": "calibration error: how far confidence is from how often it is right",
+    "confusion": "confusion: which classes it mixes up",
 }
 METRICS_OF_VERDICTS = {
     "prevalence": "pass rate: how many items people would pass",
@@ -159,6 +160,8 @@ def question_options(typed: Mapping[str, Any], pool: Pool, pass_rate: str | None
         raise WrongFieldError("task", "choose one of these questions.")
     if task in TASKS_OF_MODELS and typed.get("metric") not in (None, "", "accuracy"):
         raise WrongFieldError("metric", "models are compared by how often they are right. Choose accuracy.")
+    if typed.get("metric") == "confusion" and (task, groups_text(typed)) != ("estimate", "predicted"):
+        raise WrongFieldError("metric", "confusion answers how good it is, in groups by predicted class.")
     asked = QuestionOptions(
         metric=_metric(typed, pool, pass_rate), groups=groups_text(typed), model=_model(typed, pool, task)
     )
