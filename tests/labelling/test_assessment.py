@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -365,3 +366,13 @@ def test_the_only_assessment_needs_no_name(tmp_path: Path) -> None:
     fl.create(tmp_path / "a.db", "two", KNOWN.pool).close()
     with pytest.raises(StoreError, match=r"has 2 assessments: 'one', 'two'\. Name one of them"):
         fl.load(tmp_path / "a.db")
+
+
+def test_numbers_of_numpy_are_taken(tmp_path: Path) -> None:
+    """Where a number is stored or written as JSON, it is one of Python by then."""
+    noisy, seed, level = np.array([True])[0], np.array([3])[0], np.array([0.9], np.float32)[0]
+    audit = fl.create(tmp_path / "a.db", "numbers", KNOWN.pool, noisy=noisy, seed=seed)
+    assert audit.spec.noisy is True
+    path = audit.report(tmp_path / "r.json", level=level)
+    assert json.loads(path.read_text(encoding="utf-8"))["level"] == pytest.approx(0.9)
+    assert type(audit.estimates(level=level).settings["level"]) is float

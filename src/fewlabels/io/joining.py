@@ -103,7 +103,7 @@ def _with_like_classes(pools: Mapping[str, Pool]) -> dict[str, Pool]:
     meant = one_form([name for pool in pools.values() for name in pool.choices])
     joined = dict(pools)
     for name, pool in pools.items() if meant else ():
-        classes = tuple(meant.get(one, one) for one in pool.classes)
+        classes = tuple(meant.get(written, written) for written in pool.classes)
         if len(set(classes)) == len(classes):
             joined[name] = replace(pool, classes=classes)
     return joined
@@ -188,9 +188,9 @@ def _columns(
     joined: dict[str, Any] = {}
     for name, models in having.items():
         wide = {model: _widened(pools[model].column(name), rows[model], items) for model in models}
-        one = _agreed(list(wide.values()))
-        if one is not None:
-            joined[name] = one
+        common = _agreed(list(wide.values()))
+        if common is not None:
+            joined[name] = common
         elif name == content:
             raise _other_content(name, wide, pools, rows)
         else:

@@ -250,7 +250,7 @@ def _in_the_pools_form(rows: Sequence[LabelRow], pool: Pool) -> Sequence[LabelRo
     for form in FORMS:
         written = [normalize(form, item) for item in strangers]
         is_known = pool.has(written).tolist() if written else []
-        other |= {item: one for item, one, known in zip(strangers, written, is_known, strict=True) if known}
+        other |= {item: its_form for item, its_form, known in zip(strangers, written, is_known, strict=True) if known}
     return [replace(row, item=other.get(row.item, row.item)) for row in rows] if other else rows
 
 
