@@ -376,3 +376,13 @@ def test_numbers_of_numpy_are_taken(tmp_path: Path) -> None:
     path = audit.report(tmp_path / "r.json", level=level)
     assert json.loads(path.read_text(encoding="utf-8"))["level"] == pytest.approx(0.9)
     assert type(audit.estimates(level=level).settings["level"]) is float
+
+
+def test_results_print_as_sentences() -> None:
+    """As docs/reference.md says: nobody wants to see how they are made."""
+    audit = fl.create(None, "words", KNOWN.pool, prior=fl.Uniform(), stop=fl.Stop(labels=5), overlap=2)
+    for person in ("ann", "bob"):
+        audit.tell(KNOWN.labels(audit.ask(3, annotator=person).ids), annotator=person)
+    assert repr(audit.standing()) == audit.standing().words
+    assert repr(fl.forecast(audit)) == fl.forecast(audit).words
+    assert repr(audit.agreement()) == f"{audit.agreement().words}\n\n{audit.agreement().pairs}"
