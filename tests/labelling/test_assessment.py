@@ -203,7 +203,7 @@ def test_numpy_ids_and_labels_are_as_good_as_text() -> None:
     assert audit.tell({np.int64(item): np.int32(1) for item in asked.ids}) == 4
     assert audit.labels() == dict.fromkeys(["5", "6", "7", "8"], "1")
     assert audit.estimates()["mean"] == [0, 1]
-    assert audit.withdraw(np.arange(5, 7)) == 2  # type: ignore[arg-type]
+    assert audit.withdraw(np.arange(5, 7)) == 2
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, True, "3"])
