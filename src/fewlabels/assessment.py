@@ -119,7 +119,7 @@ class Assessment(Labelling):
 
     def answer(self, *, level: float = 0.95, draws: int = 10_000) -> Answer:
         """The task's conclusion from the labels so far, with its probability."""
-        check_level(level)
+        level = check_level(level)
         if (still := self.snapshot()) is not self:
             return still.answer(level=level, draws=draws)
         # Of a snapshot: the words and the table that pages show are about the same labels when they are wanted later.
@@ -251,7 +251,7 @@ class Assessment(Labelling):
         """
         from fewlabels.findings.confusions import read_confusions
 
-        check_level(level)
+        level = check_level(level)
         most = whole_number(most, "The 'most' of confusions()")
         metric, belief, cells = self._views.view(Confusion(), "predicted" if groups is None else groups, model)
         table = read_confusions(belief, cells, self._views.rng(), level=level, most=most, draws=draws)

@@ -132,7 +132,7 @@ def create(
         overlap=overlap,
         anchor=anchor or 0.0,
         model=model,
-        noisy=noisy or labels_right is not None or gold is not None,
+        noisy=bool(noisy) or labels_right is not None or gold is not None,
         labels_right=labels_right,
         gold=None if gold is None else dict(checked(labelled_rows(gold), pool)),
         gold_rate=gold_rate,

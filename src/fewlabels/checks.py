@@ -124,8 +124,8 @@ def check_guarantee(guarantee: object, *, together: bool = False, what: str = "T
     if guarantee not in (None, "anytime"):
         raise SpecError(f"{what} must be 'anytime' or None. Got {guarantee!r} instead.")
     if together and guarantee is None:
-        said = Argument("together", value=True), Argument("guarantee", "anytime")
-        raise SpecError(said[0], " is about a guarantee. Say ", said[1], " as well, or leave it out.")
+        arguments = Argument("together", value=True), Argument("guarantee", "anytime")
+        raise SpecError(arguments[0], " is about a guarantee. Say ", arguments[1], " as well, or leave it out.")
 
 
 def is_count(text: str) -> bool:

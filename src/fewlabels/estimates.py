@@ -104,9 +104,9 @@ def _parts(
         yield metric.value(metric.evident(theta, belief.counts, cells), cells)
 
 
-def check_level(level: float) -> None:
-    """Raise InputError unless the level lies between 0 and 1."""
-    number_in(level, "The 'level'", high=1, hint="such as 0.95")
+def check_level(level: float) -> float:
+    """Return the level as Python's number if it lies between 0 and 1; otherwise raise an InputError."""
+    return number_in(level, "The 'level'", high=1, hint="such as 0.95")
 
 
 def interval(
@@ -258,7 +258,7 @@ def estimate(
     Where the value is not linear in θ there is a column `median` as well. For calibration error it is the better guess:
     each |θ − s| that is not settled adds to the mean, and less to the median (see docs/learned-prior-measured.md).
     """
-    check_level(level)
+    level = check_level(level)
     labelled = np.rint(cells.total(belief.counts.sum(axis=-1))).astype(int)
     used = affordable(draws, belief)
     if isinstance(belief, Belief) and (metric.vector or (metric.marginal and belief.conjugate)):

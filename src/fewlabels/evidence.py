@@ -140,7 +140,7 @@ def _numbers(
     said_so = place[encoded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)]
     first = 1 if len(levels) == 2 else 0  # of two words, the one says what the other does
     return [
-        *(one for level in range(first, len(levels)) for one in _some(_apart(said_so == level, ~missing, n))),
+        *(column for level in range(first, len(levels)) for column in _some(_apart(said_so == level, ~missing, n))),
         *gaps,
     ]
 

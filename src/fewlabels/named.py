@@ -202,7 +202,7 @@ def class_named(name: str, classes: Sequence[str]) -> str:
     >>> class_named("PASS", ["pass", "fail"]), class_named("A", ["a", "A"]), class_named("b", ["a", "A"])
     ('pass', 'A', 'b')
     """
-    alike = [one for one in classes if one.casefold() == name.casefold()]
+    alike = [known for known in classes if known.casefold() == name.casefold()]
     return alike[0] if len(alike) == 1 else name
 
 

@@ -60,7 +60,7 @@ class Results:
         together: bool = False,
     ) -> Table:
         """Mean and interval of each group."""
-        check_level(level)
+        level = check_level(level)
         check_guarantee(guarantee, together=together)
         metric, belief, cells = self._views.view(metric, groups, model)
         table = estimate(metric, belief, cells, self._views.rng(), level=level, draws=draws)
@@ -111,7 +111,7 @@ class Results:
 
     def put(self, task: Task, groups: Partition | str | None, model: str | None, *, level: float, draws: int) -> Answer:
         """The answer to another question."""
-        check_level(level)
+        level = check_level(level)
         of_kind(task, Task, "The 'task' of put()", error=SpecError)
         groups = self._journal.subject.groups_of(model) if groups is None else groups
         metric, belief, cells = self._views.view(task.metric, groups, model)
@@ -141,7 +141,7 @@ class Results:
         """How often each person is right."""
         from fewlabels.noise import reliability
 
-        check_level(level)
+        level = check_level(level)
         subject = self._journal.subject
         with self._journal.reading() as ledger:
             voting = self._views.beliefs.voting

@@ -62,7 +62,7 @@ class RuleProgress:
         return f"{words}, but {self.lacks}" if self.lacks else words
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Standing:
     """The progress of an assessment towards its stopping rules.
 
@@ -103,8 +103,7 @@ class Standing:
         names = ("rule", "now", "wanted", "reached")
         return Table({name: [getattr(rule, name) for rule in self.rules] for name in names}, {"level": LEVEL})
 
-    def __str__(self) -> str:
-        """The progress in a sentence."""
+    def __repr__(self) -> str:
         return self.words
 
     def _repr_html_(self) -> str:

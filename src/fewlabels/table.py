@@ -51,8 +51,8 @@ class Table:
             if len(column) != len(self):
                 first = next(iter(self.columns))
                 raise InputError(
-                    f"the column {name!r} has {len(column):,} values and {first!r} has {len(self):,}. A table needs as "
-                    "many in each."
+                    f"the column {name!r} has {counted(len(column), 'value')} and {first!r} has {len(self):,}. A table "
+                    "needs as many in each."
                 )
 
     def __len__(self) -> int:
@@ -136,7 +136,8 @@ class Table:
     def with_column(self, name: str, values: Sequence[Any]) -> Table:
         """The table with one more column, or with a column replaced."""
         if len(values) != len(self):
-            raise InputError(f"the column {name!r} has {len(values):,} values, but the table has {len(self):,} rows.")
+            here, rows = counted(len(values), "value"), counted(len(self), "row")
+            raise InputError(f"the column {name!r} has {here}, but the table has {rows}.")
         return Table({**self.columns, name: values}, self.settings)
 
     def with_settings(self, **settings: object) -> Table:

@@ -113,6 +113,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], str]] = {
         r"has 2 models, and Estimate is about one. Plan for the pool of one, which is pool.of\(name\): 'old', 'new'",
     ),
     "a simulation of several models": (lambda _: simulated(pool=MODELS), "Simulate with the pool of one"),
+    "an empty address": (lambda _: fl.load(""), "^the address of the database cannot be understood"),
     "an event before the first": (
         lambda _: fl.create(store := fl.Store(None), "pets", POOL) and store.log("pets", after=-1),
         r"'after' of log\(\) must be a whole number of at least 0",

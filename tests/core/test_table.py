@@ -62,7 +62,7 @@ def test_what_is_not_in_a_table_is_said() -> None:
             TABLE[place]  # type: ignore[index]
     with pytest.raises(fl.InputError, match="has 3 rows, and none at the position 3"):
         TABLE.take([0, 3])
-    with pytest.raises(fl.InputError, match="'b' has 1 values and 'a' has 2"):
+    with pytest.raises(fl.InputError, match="'b' has 1 value and 'a' has 2"):
         fl.Table({"a": [1, 2], "b": [1]})
 
 

@@ -369,6 +369,28 @@ def test_texts_of_a_file_stay_as_they_are(tmp_path):
     assert read_pool(tmp_path / "p.csv", classes=[1.0, 0.0]).predicted.tolist() == [1, 0]
 
 
+def test_classes_with_and_without_a_zero_are_the_same_in_all_files(tmp_path):
+    """Pandas writes 1 as 1.0 where a column has a gap: models would differ on every item, and no label would fit."""
+    (tmp_path / "old.csv").write_text("id,predicted\na,0.0\nb,1.0\nc,1.0\n")
+    (tmp_path / "new.csv").write_text("id,predicted\na,0\nb,1\nc,0\n")
+    (tmp_path / "labels.csv").write_text("id,label\na,0\nb,1.0\n")
+    both = read_pool({"old": tmp_path / "old.csv", "new": tmp_path / "new.csv"})
+    assert both.classes == ("0", "1")
+    assert both.answers.tolist() == [[0, 0], [1, 1], [1, 0]]
+    for name, classes in (("old.csv", ("0.0", "1.0")), ("new.csv", ("0", "1"))):
+        audit = fl.create(None, "zeros", read_pool(tmp_path / name))
+        assert audit.pool.classes == classes
+        assert audit.tell(tmp_path / "labels.csv", adopt=True) == 2
+        assert list(audit.labels().values()) == list(classes)
+
+
+def test_two_classes_that_differ_by_a_zero_stay_two():
+    pool = read_pool({"id": ["a", "b"], "predicted": ["1", "1.0"]})
+    audit = fl.create(None, "zeros", pool)
+    audit.tell({"a": "1.0", "b": "1"}, adopt=True)
+    assert audit.labels() == {"a": "1.0", "b": "1"}
+
+
 def test_what_a_masked_array_hides_is_missing():
     hidden = np.ma.masked_array([[0.5, 0.5], [0.1, 0.9]], mask=[[False, False], [True, False]])
     with pytest.raises(InputError, match=r"row 2, column 'scores.0.': the score is missing"):

@@ -6,6 +6,8 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import fewlabels as fl
@@ -337,3 +339,12 @@ def test_answers_of_several_people_are_read_as_those_of_one() -> None:
     audit.ask(4)
     told = audit.tell_each({"ann": {1.0: "Wild Dog", 2.0: 1.0, 4.0: None}, "bob": {3: "(skip: dark)"}})
     assert (told, audit.labels()) == (3, {"1": "wild dog", "2": "1"})
+
+
+@pytest.mark.parametrize("kind", [tuple, np.array, pd.Series, iter], ids=["tuple", "array", "series", "iterator"])
+def test_ids_are_taken_from_anything_that_has_some(kind: Any) -> None:
+    audit = new_audit(1)
+    items = list(audit.ask(4, annotator="ann").ids)
+    assert audit.skip(kind(items[:1]), annotator="ann") == 1
+    assert audit.retract(kind(items[:1]), annotator="ann") == 1
+    assert audit.withdraw(kind(items[1:])) == 3

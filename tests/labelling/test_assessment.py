@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -202,7 +203,7 @@ def test_numpy_ids_and_labels_are_as_good_as_text() -> None:
     assert audit.tell({np.int64(item): np.int32(1) for item in asked.ids}) == 4
     assert audit.labels() == dict.fromkeys(["5", "6", "7", "8"], "1")
     assert audit.estimates()["mean"] == [0, 1]
-    assert audit.withdraw(np.arange(5, 7)) == 2  # type: ignore[arg-type]
+    assert audit.withdraw(np.arange(5, 7)) == 2
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.5, True, "3"])
@@ -368,3 +369,23 @@ def test_the_only_assessment_needs_no_name(tmp_path: Path) -> None:
     fl.create(tmp_path / "a.db", "two", KNOWN.pool).close()
     with pytest.raises(StoreError, match=r"has 2 assessments: 'one', 'two'\. Name one of them"):
         fl.load(tmp_path / "a.db")
+
+
+def test_numbers_of_numpy_are_taken(tmp_path: Path) -> None:
+    """Where a number is stored or written as JSON, it is one of Python by then."""
+    noisy, seed, level = np.array([True])[0], np.array([3])[0], np.array([0.9], np.float32)[0]
+    audit = fl.create(tmp_path / "a.db", "numbers", KNOWN.pool, noisy=noisy, seed=seed)
+    assert audit.spec.noisy is True
+    path = audit.report(tmp_path / "r.json", level=level)
+    assert json.loads(path.read_text(encoding="utf-8"))["level"] == pytest.approx(0.9)
+    assert type(audit.estimates(level=level).settings["level"]) is float
+
+
+def test_results_print_as_sentences() -> None:
+    """As docs/reference.md says: nobody wants to see how they are made."""
+    audit = fl.create(None, "words", KNOWN.pool, prior=fl.Uniform(), stop=fl.Stop(labels=5), overlap=2)
+    for person in ("ann", "bob"):
+        audit.tell(KNOWN.labels(audit.ask(3, annotator=person).ids), annotator=person)
+    assert repr(audit.standing()) == audit.standing().words
+    assert repr(fl.forecast(audit)) == fl.forecast(audit).words
+    assert repr(audit.agreement()) == f"{audit.agreement().words}\n\n{audit.agreement().pairs}"

@@ -306,3 +306,10 @@ def test_the_table_of_fairness_counts_items_and_not_rows() -> None:
             assert row["value"] == pytest.approx(here.count("bee") / len(here))
         elif row["value"] is not None:
             assert 0 <= row["value_low"] <= row["value"] <= row["value_high"] <= 1
+
+
+def test_a_table_is_no_model_beside_others() -> None:
+    _, table = begin()
+    pool = read_table(table, COLUMNS)
+    with pytest.raises(fl.InputError, match=r"items of 'old' stay in their table.*sample=100000"):
+        fl.read_pool({"old": pool, "new": {"id": ["i1", "i2"], "predicted": ["ant", "bee"]}})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -232,3 +233,14 @@ def test_the_generic_driver_does_what_an_assessment_does(name: str) -> None:
         return np.array(order)
 
     assert distances(name, one, by_assessment, labels=10, runs=40).max() < Z
+
+
+def test_labels_of_a_series_are_those_of_its_index() -> None:
+    """A frame that was sorted is not in the order of the pool, and its classes may have become floats."""
+    pool = fl.read_pool({"id": ["a", "b", "c"], "predicted": [0.0, 1.0, 1.0]}, classes=[0.0, 1.0])
+    series = pd.Series([1.0, 1.0, 0.0], index=["c", "b", "a"])
+    assert item_classes(pool, series).tolist() == [0, 1, 1]  # type: ignore[arg-type]
+    assert item_classes(pool, series.reset_index(drop=True)).tolist() == [1, 1, 0]  # type: ignore[arg-type]
+    assert item_classes(pool, ["0.0", "1", "1.0"]).tolist() == [0, 1, 1]
+    numbered = fl.read_pool({"id": [7, 8], "predicted": ["ant", "bee"]})
+    assert item_classes(numbered, {8.0: "ant", 7: "bee"}).tolist() == [1, 0]  # type: ignore[dict-item]

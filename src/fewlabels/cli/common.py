@@ -147,7 +147,7 @@ def contents(audit: Assessment, ids: Sequence[str]) -> list[Any]:
     pool = audit.pool
     if pool.content is None:
         return [None] * len(ids)
-    return [one[pool.content] for one in audit.shown(pool.positions(ids).tolist())]
+    return [row[pool.content] for row in audit.shown(pool.positions(ids).tolist())]
 
 
 def shown(address: str) -> str:

@@ -116,10 +116,12 @@ def read_predictions(
     if isinstance(file, Source):
         return understood_in(file, options, content=content, columns=columns)
     if not isinstance(file, str):
-        names = model_names([one if isinstance(one, str) else one.name for one in file], split_names(options.models))
+        names = model_names(
+            [source if isinstance(source, str) else source.name for source in file], split_names(options.models)
+        )
         sources = {
-            name: opened(one, any_size=any_size) if isinstance(one, str) else one
-            for name, one in zip(names, file, strict=True)
+            name: opened(source, any_size=any_size) if isinstance(source, str) else source
+            for name, source in zip(names, file, strict=True)
         }
         return understood_in(sources, options, content=content, columns=columns)
     if stays_put(file, options):

@@ -83,7 +83,6 @@ def show(
     from fewlabels.cli.who import show_who
     from fewlabels.findings.confusions import is_too_large
     from fewlabels.findings.finding import find
-    from fewlabels.findings.outlook import is_quick
     from fewlabels.findings.tables import mistakes_table, other_table, readable
     from fewlabels.named import groups_from, metric_from
     from fewlabels.wording import counted
@@ -122,17 +121,26 @@ def show(
         noun = "model" if own and audit.spec.task.of_models else "group"
         emit(readable(table, audit.spec.task, measured, noun), as_json=False, most=None if top else most)
     # Last, because it takes some seconds.
-    unmet = bool(audit.spec.stop.rules) and not known["standing"]["reached"]
-    if forecast and unmet and (own or as_json) and is_quick(audit):
-        from fewlabels.planning import forecast as foresee
-
-        with progress("looking ahead") as bar:
-            ahead = foresee(audit, progress=bar)
-        known["forecast"] = ahead.to_json()
-        if not as_json:
-            say(f"\n{ahead.advised('begin with --target pool')}")
+    if forecast and (own or as_json) and not known["standing"]["reached"]:
+        known |= _looked_ahead(audit, as_json=as_json)
     if as_json:
         emit_json({**known, "rows": list(table.rows()), "settings": dict(table.settings)})
+
+
+def _looked_ahead(audit: Assessment, *, as_json: bool) -> dict[str, Any]:
+    """How many more labels the stopping rule will probably take, if one is set; also printed, unless as JSON."""
+    from fewlabels.cli.common import progress, say
+    from fewlabels.findings.outlook import is_quick
+
+    if not audit.spec.stop.rules or not is_quick(audit):
+        return {}
+    from fewlabels.planning import forecast
+
+    with progress("looking ahead") as bar:
+        ahead = forecast(audit, progress=bar)
+    if not as_json:
+        say(f"\n{ahead.advised('begin with --target pool')}")
+    return {"forecast": ahead.to_json()}
 
 
 def _worst_first(audit: Assessment, metric: Metric, *, is_cut: bool) -> str | None:

@@ -6,13 +6,14 @@ import sys
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from fewlabels.engines.columns import Columns
     from fewlabels.engines.table import RemoteTable, Step
     from fewlabels.io.finder import Guess
     from fewlabels.io.source import Source
@@ -34,32 +35,66 @@ _IN_MEMORY = {
 }
 
 
+class _Read(NamedTuple):
+    """How a table is read: what was guessed, the column that annotators see, the classes, and all columns needed."""
+
+    guessed: Guess
+    shown: str | None
+    classes: tuple[str, ...] | None
+    columns: Columns
+
+
 def read_table_predictions(
     address: str, options: ReadOptions, *, content: Sequence[str] | None, to_ask: bool = True
 ) -> tuple[Pool, list[Understood]]:
     """Read the summary of a table, and the reserve if items will be asked for; report how columns were understood."""
     from fewlabels.engines.opening import open_table
-    from fewlabels.errors import InputError
-    from fewlabels.io.finder import find_roles, guess
-    from fewlabels.io.table_roles import columns_from, left_out, sample_of
+    from fewlabels.io.table_roles import left_out, sample_of
     from fewlabels.io.tables import read_table
-    from fewlabels.understanding.options import class_list
-    from fewlabels.understanding.predictions import NOTHING, group_columns
-    from fewlabels.understanding.words import Understood, unclear
+    from fewlabels.understanding.predictions import group_columns
+    from fewlabels.understanding.words import Understood
 
     _refuse(options, content)
     table = open_table(address, table=options.table)
     if context := click.get_current_context(silent=True):
         context.call_on_close(table.close)
     sample = sample_of(table)
-    groups = group_columns(options, sample)
-    evidence = list(dict.fromkeys(options.evidence_columns))
-    confidence = None if options.confidence == NOTHING else options.confidence
+    groups, evidence = group_columns(options, sample), list(dict.fromkeys(options.evidence_columns))
+    read = _how_to_read(sample, options, content, groups, evidence)
+    with watched(table):
+        pool = read_table(
+            table,
+            read.columns,
+            classes=read.classes,
+            content=None if read.shown == read.columns.id else read.shown,
+            seed=options.seed,
+            evidence=evidence,
+            to_ask=to_ask,
+            bins=options.columns_for_groups(sample.columns),
+        )
+    lines = _understood(sample, read.guessed, pool, read.columns.confidence, [*groups, *evidence])
+    if words := left_out(table):
+        lines.insert(1, Understood("files", words, "name a pattern"))
+    return pool, lines
+
+
+def _how_to_read(
+    sample: Source, options: ReadOptions, content: Sequence[str] | None, groups: Sequence[str], evidence: Sequence[str]
+) -> _Read:
+    """What the options say about the columns, and what the first rows show where they say nothing."""
+    from fewlabels.errors import InputError
+    from fewlabels.io.finder import find_roles, guess
+    from fewlabels.io.table_roles import columns_from
+    from fewlabels.understanding.options import class_list
+    from fewlabels.understanding.predictions import NOTHING
+    from fewlabels.understanding.words import unclear
+
+    without = options.confidence == NOTHING
     guessed = guess(
         sample,
         id=options.id,
         predicted=options.predicted,
-        confidence=confidence,
+        confidence=None if without else options.confidence,
         content=content[0] if content else None,
         not_content=groups,
         evidence=evidence,
@@ -67,35 +102,18 @@ def read_table_predictions(
     if guessed.predicted is None:
         raise InputError(unclear(sample, guessed))
     shown = guessed.content if content is None or content else None
-    stated = None if options.confidence == NOTHING else guessed.confidence
     roles = find_roles(
         sample,
         id=guessed.id,
         scores=None,
         predicted=guessed.predicted,
-        confidence=stated,
+        confidence=None if without else guessed.confidence,
         classes=class_list(options.classes),
         columns=groups,
         content=shown,
     )
     columns = columns_from(sample, roles, groups)
-    if options.confidence == NOTHING:
-        columns = replace(columns, confidence=None)
-    with watched(table):
-        pool = read_table(
-            table,
-            columns,
-            classes=roles.classes,
-            content=None if shown == columns.id else shown,
-            seed=options.seed,
-            evidence=evidence,
-            to_ask=to_ask,
-            bins=options.columns_for_groups(sample.columns),
-        )
-    lines = _understood(sample, guessed, pool, columns.confidence, [*groups, *evidence])
-    if words := left_out(table):
-        lines.insert(1, Understood("files", words, "name a pattern"))
-    return pool, lines
+    return _Read(guessed, shown, roles.classes, replace(columns, confidence=None) if without else columns)
 
 
 def drawn(files: Sequence[str | Source], options: ReadOptions) -> list[Source]:

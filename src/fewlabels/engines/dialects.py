@@ -82,7 +82,7 @@ def table_name(name: str) -> str:
     if not parts or ".".join(parts) != name:
         raise InputError(f"{name!r} is not the name of a table. Write it as table or schema.table.")
     bare = (part[1:-1].replace('""', '"') if part[0] in '"`' else part for part in parts)
-    return ".".join(part if _PLAIN.fullmatch(part) else quoted(one) for part, one in zip(parts, bare, strict=True))
+    return ".".join(part if _PLAIN.fullmatch(part) else quoted(plain) for part, plain in zip(parts, bare, strict=True))
 
 
 def values(rows: Iterable[Sequence[str | int]], names: Sequence[str]) -> str:
@@ -101,7 +101,7 @@ def with_bound(text: str, style: Callable[[int], str]) -> str:
     >>> with_bound("SELECT x IN (fl_bound_0_, fl_bound_1_)", lambda place: f":{place + 1}")
     'SELECT x IN (:1, :2)'
     """
-    return re.sub(r"\bfl_bound_(\d+)_", lambda found: style(int(found[1])), text)
+    return re.sub(r"\bfl_bound_(\d+)_", lambda match: style(int(match[1])), text)
 
 
 def translated(text: str, dialect: str) -> str:

@@ -89,9 +89,9 @@ class Queues:
             columns |= {"fl_low": self.strips[:, 0], "fl_high": self.strips[:, 1]}
         return pa.table(columns).select(limit_names(self.columns, strips=self.strips is not None))
 
-    def short(self, found: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which queues have fewer items than they could have, given how many were found, shape (queues,)."""
-        return found < np.minimum(self.wanted, self.items)
+    def short(self, count: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which queues have fewer items than they could have, given how many of each were found, shape (queues,)."""
+        return count < np.minimum(self.wanted, self.items)
 
     def further(self, which: NDArray[np.bool_]) -> Queues:
         """Some of the queues, to be looked for further down."""

@@ -80,7 +80,7 @@ def read_classes(
     one by size ("weighted") weighs each class by T. Its recall is the accuracy, and so are all three averages over
     items ("micro"), so these are the number over all items that every other table shows.
     """
-    check_level(level)
+    level = check_level(level)
     pool = audit.pool_of(model)
     hit, true = np.moveaxis(audit.draws(draws, metric=Hits(), groups=whole(pool), model=model)[:, 0], 1, 0)
     hit, true = hit[:, : len(pool.choices)], true[:, : len(pool.choices)]

@@ -130,7 +130,7 @@ def read_fairness(
     it, accuracy is the only one. `positive` can be left out if it was named when the pool was read, or if the
     names of the two classes show it (yes, true, 1, positive, pass).
     """
-    check_level(level)
+    level = check_level(level)
     pool = audit.pool_of(model)
     groups = audit.groups_of(model) if groups is None else groups_from(groups, pool)
     if (groups.sizes > 0).sum() < 2:

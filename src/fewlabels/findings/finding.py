@@ -149,7 +149,7 @@ def find(audit: Assessment, level: float = 0.95, draws: int = 10_000) -> Finding
     >>> find(audit).doubts[0]
     'All classes have too few labels to say how good the classifier is there.'
     """
-    check_level(level)
+    level = check_level(level)
     return found_in(Reading(audit, level, draws))
 
 

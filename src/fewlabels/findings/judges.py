@@ -87,7 +87,7 @@ def _verdict(pool: Pool, name: str, metric: Metric) -> NDArray[np.int64] | None:
 
 def read_judges(audit: Assessment, level: float, groups: Partition | str | None = None) -> Table:
     """Compare each judge with people, as `judge_table` does; a SpecError if there is no judge."""
-    check_level(level)
+    level = check_level(level)
     if not judges_of(audit):
         raise SpecError(
             f"{audit.name!r} has no judge. A judge is a column of two verdicts, such as pass and fail: name it when "

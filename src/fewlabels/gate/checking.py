@@ -154,7 +154,7 @@ def _lasting(audit: Assessment, task: Certify, groups: Partition) -> bool:
 
 def worst(checks: Sequence[Check]) -> Verdict:
     """The verdict of all rules together: fail if one fails, else open if one is, else pass."""
-    verdicts = {one.verdict for one in checks}
+    verdicts = {each.verdict for each in checks}
     return "fail" if "fail" in verdicts else "open" if "open" in verdicts else "pass"
 
 

@@ -65,7 +65,7 @@ def classes_and_predicted(
         known = in_order(_commonest(encoded) if manner.any_spelling else distinct)
         _check_alike(source, name, text, known)
         _check_refusals(source, name, text, known)
-    every, known = known, tuple(one for one in known if not is_never(one))
+    every, known = known, tuple(name for name in known if not is_never(name))
     if not gaps:
         check_classes(known, never)
     if len(known) < 2 and not gaps:
@@ -76,7 +76,7 @@ def classes_and_predicted(
             at=source.at(column=name),
         )
     _check_spaces(source.at(column=name), known)
-    left = {one: k for k, one in enumerate(known)}
+    left = {name: k for k, name in enumerate(known)}
     places = _class_places(distinct, every)
     if manner.loose:
         places = _meant(source.at(column=name), distinct, every, manner) | places
@@ -230,8 +230,10 @@ def _check_alike(source: Source, column: str, predicted: pa.Array[Any], classes:
     pair = alike(classes)
     if pair is None:
         return
-    where = {one: np.flatnonzero(pc.equal(predicted, pa.scalar(one)).fill_null(False)) + 1 for one in pair}
-    rare, usual = sorted(where, key=lambda one: len(where[one]))
+    where = {
+        spelling: np.flatnonzero(pc.equal(predicted, pa.scalar(spelling)).fill_null(False)) + 1 for spelling in pair
+    }
+    rare, usual = sorted(where, key=lambda spelling: len(where[spelling]))
     raise InputError(
         f"{rare!r} differs from {usual!r}, which occurs {len(where[usual]):,}×, only in case or spaces. "
         "To read both as one class, use ",

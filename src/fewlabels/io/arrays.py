@@ -78,10 +78,11 @@ def _column(name: str, key: str, values: Any) -> pa.Array[Any] | pa.ChunkedArray
 
 def _seen(values: Any) -> NDArray[Any]:
     """Values as an array. What a masked array hides is missing: NumPy would show it again."""
-    if not np.ma.isMaskedArray(values):
-        return np.asarray(values)
-    array: NDArray[Any] = np.ma.getdata(values).astype(float if values.dtype.kind in "fiu" else object)
-    array[np.ma.getmaskarray(values)] = np.nan if array.dtype.kind == "f" else None
+    array, mask = np.asarray(values), getattr(values, "mask", None)
+    if not isinstance(mask, np.ndarray) or not mask.any():  # where nothing is hidden, it is a single False
+        return array
+    array = array.astype(float if array.dtype.kind in "fiu" else object)
+    array[mask] = np.nan if array.dtype.kind == "f" else None
     return array
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,15 +12,13 @@ from pyarrow import compute as pc
 
 from fewlabels.errors import Argument, InputError
 from fewlabels.io.answers import in_order, one_form
-from fewlabels.io.spellings import alike, bare
+from fewlabels.io.spellings import alike, bare, whole
 from fewlabels.pool import NO_ANSWER, Pool, Predictions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
-
-_FLOAT = re.compile(r"-?[0-9]+\.0+")
 
 
 def join(pools: Mapping[str, Pool], *, named: bool = False, any_spelling: bool = False) -> Pool:
@@ -84,29 +81,40 @@ def _check_models(pools: Mapping[str, Pool]) -> None:
             raise InputError("a model has no name. Give every model one, such as 'old'.")
         if pool.models:
             raise InputError(f"the pool of {name!r} has several models already. Take one of them with .of(model).")
+        if pool.reserve is not None:
+            raise InputError(
+                f"the items of {name!r} stay in their table, and several models need every single one. Name the tables "
+                "themselves, and read some of their items into memory with ",
+                Argument("sample", 100_000),
+                ".",
+            )
 
 
 def _with_like_ids(pools: Mapping[str, Pool]) -> dict[str, Pool]:
-    """Read the ids 7.0, 8.0, ... of one file as the 7, 8, ... of another, since pandas writes them so beside a gap."""
-    as_float = [name for name, pool in pools.items() if all(map(_FLOAT.fullmatch, _ids(pool)))]
-    others = {item for name, pool in pools.items() if name not in as_float for item in _ids(pool)}
-    joined = dict(pools)
-    for name in as_float:
-        whole = [item.partition(".")[0] for item in _ids(pools[name])]
-        if others.intersection(whole):
-            joined[name] = replace(pools[name], ids=pa.array(whole, pa.string()))
-    return joined
+    """Read the ids 7.0, 8.0, ... of one file as the 7, 8, ... of another."""
+    likened = _likened({name: _ids(pool) for name, pool in pools.items()})
+    return {**pools, **{name: replace(pools[name], ids=pa.array(ids, pa.string())) for name, ids in likened.items()}}
+
+
+def _likened(texts: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Those texts that are all like 7.0, as the 7 that others have: pandas writes whole numbers so beside a gap."""
+    as_float = {name: list(map(whole, own)) for name, own in texts.items() if all(whole(one) != one for one in own)}
+    others = {text for name, own in texts.items() if name not in as_float for text in own}
+    return {name: own for name, own in as_float.items() if others.intersection(own)}
 
 
 def _with_like_classes(pools: Mapping[str, Pool]) -> dict[str, Pool]:
-    """Write a class in one way if it differs between files only in whether an accent is a character of its own."""
-    meant = one_form([name for pool in pools.values() for name in pool.choices])
-    joined = dict(pools)
-    for name, pool in pools.items() if meant else ():
-        classes = tuple(meant.get(one, one) for one in pool.classes)
-        if len(set(classes)) == len(classes):
-            joined[name] = replace(pool, classes=classes)
-    return joined
+    """Write a class in one way if files differ only in the .0 of numbers, or in whether accents are characters."""
+    likened = _likened({name: pool.choices for name, pool in pools.items()})
+    joined = {name: _renamed(pool, likened.get(name, pool.choices)) for name, pool in pools.items()}
+    meant = one_form([name for pool in joined.values() for name in pool.choices])
+    return {name: _renamed(pool, [meant.get(one, one) for one in pool.choices]) for name, pool in joined.items()}
+
+
+def _renamed(pool: Pool, choices: Sequence[str]) -> Pool:
+    """The pool with other names of its classes, if they still differ."""
+    classes = (*choices, *pool.classes[len(choices) :])
+    return replace(pool, classes=classes) if len(set(classes)) == len(classes) else pool
 
 
 def _in_one_spelling(pools: Mapping[str, Pool]) -> dict[str, Pool]:
@@ -188,9 +196,9 @@ def _columns(
     joined: dict[str, Any] = {}
     for name, models in having.items():
         wide = {model: _widened(pools[model].column(name), rows[model], items) for model in models}
-        one = _agreed(list(wide.values()))
-        if one is not None:
-            joined[name] = one
+        common = _agreed(list(wide.values()))
+        if common is not None:
+            joined[name] = common
         elif name == content:
             raise _other_content(name, wide, pools, rows)
         else:

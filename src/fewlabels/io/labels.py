@@ -13,7 +13,7 @@ from unicodedata import normalize
 
 from fewlabels.errors import MOST_NAMED, Argument, InputError, LabelError, Piece, Place, sentence
 from fewlabels.io.pictures import FORMS
-from fewlabels.io.spellings import as_typed, written
+from fewlabels.io.spellings import as_typed, whole, written
 from fewlabels.io.writing import without_apostrophe
 from fewlabels.wording import counted, some_of
 
@@ -170,11 +170,12 @@ def label_rows(source: Source, *, id: str = "id", label: str = "label") -> list[
 def as_classes(classes: Sequence[str]) -> dict[str, str]:
     """The class that each way of writing means, if it can mean no other.
 
-    >>> as_classes(["password_reset", "A", "a"])
-    {'password reset': 'password_reset'}
+    >>> as_classes(["password_reset", "A", "a", "1.0"])
+    {'password reset': 'password_reset', '1': '1.0'}
     """
-    alike = Counter(map(as_typed, classes))
-    return {as_typed(name): name for name in classes if alike[as_typed(name)] == 1}
+    typed = {name: as_typed(whole(name)) for name in classes}
+    alike = Counter(typed.values())
+    return {short: name for name, short in typed.items() if alike[short] == 1}
 
 
 def skip_reason(label: str, classes: Collection[str]) -> str | None:
@@ -223,7 +224,7 @@ def checked(rows: Sequence[LabelRow], pool: Pool, *, skips: bool = False) -> dic
 
 def _as_meant(row: LabelRow, meant: Mapping[str, str]) -> LabelRow:
     """The row with the class that it means, in whatever case and with whatever spaces it was typed."""
-    return replace(row, label=meant.get(as_typed(row.label), row.label))
+    return replace(row, label=meant.get(as_typed(whole(row.label)), row.label))
 
 
 def _without_apostrophes(rows: Sequence[LabelRow], pool: Pool) -> list[LabelRow]:
@@ -250,7 +251,7 @@ def _in_the_pools_form(rows: Sequence[LabelRow], pool: Pool) -> Sequence[LabelRo
     for form in FORMS:
         written = [normalize(form, item) for item in strangers]
         is_known = pool.has(written).tolist() if written else []
-        other |= {item: one for item, one, known in zip(strangers, written, is_known, strict=True) if known}
+        other |= {item: its_form for item, its_form, known in zip(strangers, written, is_known, strict=True) if known}
     return [replace(row, item=other.get(row.item, row.item)) for row in rows] if other else rows
 
 

@@ -178,7 +178,7 @@ def read_pool(
         if models is not None:
             raise InputError("the models have their names already. Leave out ", Argument("models"), ".")
         each = _asked_of_each(sources, asked, any_size=any_size)
-        return read_models({name: (*one, manner) for name, one in each.items()})
+        return read_models({name: (*given, manner) for name, given in each.items()})
     opened = open_source(source, any_size=any_size) if models is None else open_answers(source, any_size=any_size)
     if models is not None or has_several(opened, models):
         check_one_model(evidence, positive)
@@ -205,8 +205,8 @@ def _drawn(
         return sampled(source, table, sample, id=asked["id"], seed=seed, dialect=dialect)[0]
     drawn: dict[str, object] = {}
     upto = None
-    for name, one in sources.items():
-        drawn[name], upto = sampled(one, table, sample, id=asked["id"], seed=seed, upto=upto, dialect=dialect)
+    for name, given in sources.items():
+        drawn[name], upto = sampled(given, table, sample, id=asked["id"], seed=seed, upto=upto, dialect=dialect)
     return drawn
 
 

@@ -26,6 +26,7 @@ _BEFORE = re.compile(rf"(?<!\w)[{_PAIRS}*;:¡¿]+")
 _AFTER = re.compile(rf"(?<!^)[{_PAIRS};:.,!?…。，、！？；：]+(?!\w)")
 _STARS = re.compile(r"(?<!\w)(\*{1,20})([^*]+)\1(?!\w)")  # with \*+ an answer that is only stars would take for ever
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"'})
+_WHOLE = re.compile(r"-?[0-9]+\.0+")
 _BRACKETS = re.compile(r"<([^<>]*)>")
 
 
@@ -37,6 +38,15 @@ def written(value: object) -> str:
     """
     is_whole = isinstance(value, Real) and not isinstance(value, Integral) and float(value).is_integer()
     return str(int(value) if is_whole else value)  # type: ignore[call-overload]
+
+
+def whole(name: str) -> str:
+    """A whole number without the .0 that pandas writes where a column has a gap; any other name as it is.
+
+    >>> whole("7.0"), whole("7.5"), whole("v1.0")
+    ('7', '7.5', 'v1.0')
+    """
+    return name.partition(".")[0] if _WHOLE.fullmatch(name) else name
 
 
 def plain(name: str) -> str:

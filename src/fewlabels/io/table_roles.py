@@ -207,7 +207,7 @@ def _as_numbers(rows: Source, columns: list[str], numbers: bool) -> Iterable[pa.
     """The batches of a file without types; where numbers are wanted, the columns that are numbers as such."""
     for batch in rows.reader(columns, False):
         named = zip(batch.schema.names, batch.columns, strict=True)
-        yield pa.record_batch([_number(rows, *one) for one in named], batch.schema.names) if numbers else batch
+        yield pa.record_batch([_number(rows, *column) for column in named], batch.schema.names) if numbers else batch
 
 
 def _number(rows: Source, name: str, column: pa.Array[Any]) -> pa.Array[Any]:

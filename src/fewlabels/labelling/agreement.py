@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Agreement:
     """The agreement between people.
 
@@ -38,6 +38,9 @@ class Agreement:
     raw: float | None
     alpha: float | None
     pairs: Table
+
+    def __repr__(self) -> str:
+        return f"{self.words}\n\n{self.pairs}" if len(self.pairs) else self.words
 
     @property
     def words(self) -> str:

@@ -13,7 +13,7 @@ from fewlabels.labelling.notes import TAKEN_BACK
 from fewlabels.store import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fewlabels.io.labels import Labels
     from fewlabels.labelling.journal import Journal, Page
@@ -76,7 +76,7 @@ class Answers:
                 new.append(Event("label", item, label=name, annotator=annotator, note=note, key=key))
         return new
 
-    def skips(self, ids: Sequence[Any], reason: str, annotator: Who, key: str | None) -> list[Event]:
+    def skips(self, ids: Iterable[Any], reason: str, annotator: Who, key: str | None) -> list[Event]:
         """Skips as events."""
         check_name(self._spec, "skip", annotator)
         if not isinstance(reason, str) or not reason.strip():
@@ -129,7 +129,7 @@ class Answers:
 
     # --- taking them back
 
-    def retract(self, ids: Sequence[Any], annotator: Who, key: str | None) -> int:
+    def retract(self, ids: Iterable[Any], annotator: Who, key: str | None) -> int:
         """Take back a person's own answers; returns the number of items."""
         check_name(self._spec, "retract", annotator)
         wanted, items = self._wanted("retract", ids)
@@ -146,7 +146,7 @@ class Answers:
                 log.append(new)
         return len(wanted)
 
-    def withdraw(self, ids: Sequence[Any], annotator: Who, note: str | None) -> int:
+    def withdraw(self, ids: Iterable[Any], annotator: Who, note: str | None) -> int:
         """Take back everything about some items; returns their number."""
         wanted, items = self._wanted("withdraw", ids)
         with self._journal.writing() as (log, ledger):
@@ -190,7 +190,7 @@ class Answers:
             raise LabelError(f"the key {key!r} was used for something else. Nothing was changed. Use a new key.")
         return True
 
-    def _wanted(self, call: str, ids: Sequence[Any]) -> tuple[list[str], list[int]]:
+    def _wanted(self, call: str, ids: Iterable[Any]) -> tuple[list[str], list[int]]:
         """Ids as texts, each once, and their positions in the pool."""
         wanted = list(dict.fromkeys(map(written, several(ids, f"The 'ids' of {call}()"))))
         return wanted, self._journal.pool_with(wanted).positions(wanted).tolist()

@@ -13,7 +13,7 @@ from fewlabels.labelling.record import Record
 from fewlabels.labelling.stock import Stock
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from fewlabels.io.labels import Labels
     from fewlabels.labelling.batch import Batch
@@ -81,7 +81,7 @@ class Labelling(Record):
         labels: Labels,
         n: int,
         *,
-        skips: Sequence[Any] = (),
+        skips: Iterable[Any] = (),
         reason: str = "unclear",
         annotator: str | None = None,
         note: str | None = None,
@@ -167,7 +167,7 @@ class Labelling(Record):
 
     def skip(
         self,
-        ids: Sequence[Any],
+        ids: Iterable[Any],
         *,
         reason: str = "unclear",
         annotator: str | None = None,
@@ -181,14 +181,14 @@ class Labelling(Record):
         """
         return self._answers.take(Sent(self._answers.skips(ids, reason, annotator, key), key, own=own))
 
-    def retract(self, ids: Sequence[Any], *, annotator: str | None = None, key: str | None = None) -> int:
+    def retract(self, ids: Iterable[Any], *, annotator: str | None = None, key: str | None = None) -> int:
         """Take back a person's own answers, labels and skips. They can then answer the items again.
 
         Returns the number of items. `withdraw` takes back whole items.
         """
         return self._answers.retract(ids, annotator, key)
 
-    def withdraw(self, ids: Sequence[Any], *, annotator: str | None = None, note: str | None = None) -> int:
+    def withdraw(self, ids: Iterable[Any], *, annotator: str | None = None, note: str | None = None) -> int:
         """Take back requests that will not be answered, or labels that were wrong: the items can be asked again.
 
         It takes back everything about these items: everybody's requests, labels and skips, and the owner's decision.
@@ -208,7 +208,7 @@ class Labelling(Record):
 
     # --- items
 
-    def look_up(self, ids: Sequence[Any]) -> None:
+    def look_up(self, ids: Iterable[Any]) -> None:
         """Name items of a table that nobody asked for, so that labels of them can be told with `adopt`.
 
         Unknown ids are left out. Where every row of the pool is an item, there is nothing to do.

@@ -14,7 +14,7 @@ from fewlabels.recipes import columns_of
 from fewlabels.reserve import RunsLow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import pyarrow as pa
 
@@ -112,7 +112,7 @@ class Stock:
                     f"{pool.source} no longer has the items of {gone!r} that it had. Was it changed?"
                 )
 
-    def look_up(self, ids: Sequence[Any]) -> None:
+    def look_up(self, ids: Iterable[Any]) -> None:
         """Name items of a table that nobody asked for, so that labels of them can be told with `adopt`."""
         subject = self._journal.subject
         if subject.pool.reserve is None:

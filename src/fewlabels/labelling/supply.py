@@ -112,8 +112,8 @@ class Supply:
         kept = self._kept(ids, fetched)
         values = self._read(pool, ids, fetched, ahead) if kept is None else kept
         return [
-            {name: one[name] if name in one else pool.column(name)[row].as_py() for name in names}
-            for row, one in zip(rows, values, strict=True)
+            {name: value[name] if name in value else pool.column(name)[row].as_py() for name in names}
+            for row, value in zip(rows, values, strict=True)
         ]
 
     def compare(self, pool: Pool, rows: Sequence[int], ahead: Callable[[int], Sequence[int]]) -> None:

@@ -189,7 +189,7 @@ class Chance:
     ) -> list[Callable[[np.random.Generator], NDArray[np.float64]]]:
         """For each version of the classes, shape (versions, items), what draws P(right) of every item of the pool."""
         shown = (true != self._predicted[items]).astype(np.int64)
-        beliefs = self._prepared.beliefs([Outcomes.of(self._cells, items, one) for one in shown])
+        beliefs = self._prepared.beliefs([Outcomes.of(self._cells, items, wrong) for wrong in shown])
         return [partial(self._drawn, belief) for belief in beliefs]
 
     def _drawn(self, belief: Belief, rng: np.random.Generator) -> NDArray[np.float64]:

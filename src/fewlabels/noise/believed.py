@@ -112,10 +112,10 @@ class NoisyBelief(LearnedBelief):
     def summary(self) -> Summary:
         """A summary of what was learned about the classifier's scores, on average over the parts."""
         each = [part.summary().numbers for part in self.parts]  # type: ignore[union-attr]
-        numbers = {name: float(np.mean([one[name] for one in each])) for name in each[0]}
+        numbers = {name: float(np.mean([part[name] for part in each])) for name in each[0]}
         for name in ("accuracy", "slope"):
             if f"{name}_sd" in numbers:
-                between = float(np.var([one[name] for one in each]))
-                within = float(np.mean([one[f"{name}_sd"] ** 2 for one in each]))
+                between = float(np.var([part[name] for part in each]))
+                within = float(np.mean([part[f"{name}_sd"] ** 2 for part in each]))
                 numbers[f"{name}_sd"] = float(np.sqrt(within + between))
         return Summary(in_words(numbers), numbers)

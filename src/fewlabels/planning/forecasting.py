@@ -37,7 +37,7 @@ _WORK, _FEWEST, _MOST = 5_000, 9, 49
 _AHEAD, _TIMES = 1_000, 4
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Forecast:
     """The number of labels still needed to meet the stopping rule, in worlds compatible with the labels so far.
 
@@ -82,6 +82,9 @@ class Forecast:
     sentence: str
     goal: str = ""
     all_items: bool = False
+
+    def __repr__(self) -> str:
+        return self.words
 
     @property
     def words(self) -> str:

@@ -85,8 +85,8 @@ def _state(pool: list[Words]) -> list[NDArray[np.uint64]]:
 
 def _pcg64(state: list[NDArray[np.uint64]]) -> Wide:
     """The state of PCG64 from which its first number comes: seeded, and stepped once."""
-    one = np.uint64(1)
-    increment = state[2] << one | state[3] >> np.uint64(63), state[3] << one | one
+    unit = np.uint64(1)
+    increment = state[2] << unit | state[3] >> np.uint64(63), state[3] << unit | unit
     seeded = _step(_sum(increment, (state[0], state[1])), increment)
     return _step(seeded, increment)
 

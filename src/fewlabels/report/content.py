@@ -165,7 +165,7 @@ def read(
     >>> read(audit).headline
     'The classifier is right for 5... of all items like these (between ...).'
     """
-    check_level(level)
+    level = check_level(level)
     reading = Reading(audit, level, draws)
     audit = reading.audit
     finding = found_in(reading)

@@ -64,7 +64,7 @@ def _paired(case: Contest, name: str, at: NDArray[np.int64], rng: np.random.Gene
     """Estimate the difference of two models from random labels, of all items or of those on which they differ."""
     task = case.task
     assert isinstance(task, CompareModels)
-    a, b = (case.cells.models.index(one) for one in (task.a, task.b))
+    a, b = (case.cells.models.index(model) for model in (task.a, task.b))
     z = case.right[:, a].astype(float) - case.right[:, b]
     pool = np.flatnonzero(case.task.asks(case.cells)) if name == "disagreements" else np.arange(len(z))
     order, scores = rng.permutation(pool), Scores(case)

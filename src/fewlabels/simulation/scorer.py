@@ -30,12 +30,16 @@ if TYPE_CHECKING:
     from fewlabels.simulation.methods import Method
     from fewlabels.simulation.truth import Truth
 
+    Items = NDArray[np.int64]
+    Flags = NDArray[np.bool_]
+
 Better = Literal["low", "high", "near"]
 """Which scores are good: low ones, high ones, or those near a promised value, among which none is the best."""
 
-# How close λ must be to its value with all labels, relative to it (the paper's supplement, on success).
 _LOOKS = 200  # looks at the MRR of a run whose beliefs are fitted
-_TOLERANCE = 0.05
+_TOLERANCE = (
+    0.05  # how close λ must be to its value with all labels, relative to it (the paper's supplement, on success)
+)
 _DRAWS = 2_000
 _FEW_DRAWS = 500  # for an interval that has no formula: its length is then right to within a few percent
 
@@ -73,19 +77,14 @@ class Scorer(ABC):
 
     @abstractmethod
     def verdict(
-        self,
-        method: Method,
-        order: NDArray[np.int64],
-        budgets: NDArray[np.int64],
-        rng: np.random.Generator,
-        anchor: NDArray[np.bool_] | None = None,
+        self, method: Method, order: Items, budgets: Items, rng: np.random.Generator, anchor: Flags | None = None
     ) -> Verdict:
         """The scores of a run that asked for items in this order, of shape (labels,), at budgets in increasing order.
 
         `anchor` says which of them were drawn at random from all items; none were if it is not given.
         """
 
-    def belief(self, method: Method, items: NDArray[np.int64]) -> Belief:
+    def belief(self, method: Method, items: Items) -> Belief:
         """The belief of the method after the labels of these items, about the groups in which it asks."""
         asking = self.truth.asking(method)
         if self._prepared is None or self._prepared[0] is not method:  # nearly always the same as in the last call
@@ -128,12 +127,7 @@ class EstimateScorer(Scorer):
             self._unit = 1 / (self._rmse(truth.task.metric.value(blank.mean(), truth.cells)) or 1.0)
 
     def verdict(
-        self,
-        method: Method,
-        order: NDArray[np.int64],
-        budgets: NDArray[np.int64],
-        rng: np.random.Generator,
-        anchor: NDArray[np.bool_] | None = None,
+        self, method: Method, order: Items, budgets: Items, rng: np.random.Generator, anchor: Flags | None = None
     ) -> Verdict:
         """The errors at the budgets."""
         metric = self.truth.task.metric
@@ -154,12 +148,7 @@ class EstimateScorer(Scorer):
         return Verdict(scores)
 
     def _snapshot(
-        self,
-        method: Method,
-        belief: Belief,
-        order: NDArray[np.int64],
-        anchor: NDArray[np.bool_],
-        rng: np.random.Generator,
+        self, method: Method, belief: Belief, order: Items, anchor: Flags, rng: np.random.Generator
     ) -> Snapshot:
         """What an assessment would show after these labels: the number over all items is corrected by the anchors."""
         truth, asking = self.truth, self.truth.asking(method)
@@ -206,12 +195,7 @@ class IdentifyScorer(Scorer):
         self._layout = layout(truth)
 
     def verdict(
-        self,
-        method: Method,
-        order: NDArray[np.int64],
-        budgets: NDArray[np.int64],
-        rng: np.random.Generator,
-        anchor: NDArray[np.bool_] | None = None,
+        self, method: Method, order: Items, budgets: Items, rng: np.random.Generator, anchor: Flags | None = None
     ) -> Verdict:
         """The MRR at the budgets, and after every label (or at about 200 label counts, if each belief is fitted)."""
         gauge = self.truth.gauge
@@ -231,7 +215,7 @@ class IdentifyScorer(Scorer):
         """The MRR when every item is labelled, which a strong prior can keep below 1."""
         return self._mrr(method, np.arange(len(self.truth.outcome)))
 
-    def _mrr(self, method: Method, items: NDArray[np.int64]) -> float:
+    def _mrr(self, method: Method, items: Items) -> float:
         truth = self.truth
         value = self._sign * truth.task.metric.value(self.belief(method, items).mean(), truth.cells)
         rivals = np.delete(value, np.union1d(truth.members, np.flatnonzero(truth.room == 0)))
@@ -260,12 +244,7 @@ class CompareScorer(Scorer):
         self._right = {candidate.target: self._regions(candidate, everything, rng) for candidate in known}
 
     def verdict(
-        self,
-        method: Method,
-        order: NDArray[np.int64],
-        budgets: NDArray[np.int64],
-        rng: np.random.Generator,
-        anchor: NDArray[np.bool_] | None = None,
+        self, method: Method, order: Items, budgets: Items, rng: np.random.Generator, anchor: Flags | None = None
     ) -> Verdict:
         """Whether the run had the right answer at the budgets, and when it first did.
 
@@ -281,7 +260,7 @@ class CompareScorer(Scorer):
         first = float(steps[success.argmax()]) if success.any() else float(len(order))
         return Verdict({"success": success[np.searchsorted(steps, budgets)].astype(float)}, labels=first)
 
-    def _curve(self, method: Method, order: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _curve(self, method: Method, order: Items) -> NDArray[np.float64]:
         """μ after 0, 1, ... labels, shape (labels + 1, 3)."""
         truth, view = self.truth, self._layout
         run = view.start(self.belief(method, order[:0]))
@@ -302,12 +281,7 @@ class AnswerScorer(Scorer):
         self.better = {"right": "high"}
 
     def verdict(
-        self,
-        method: Method,
-        order: NDArray[np.int64],
-        budgets: NDArray[np.int64],
-        rng: np.random.Generator,
-        anchor: NDArray[np.bool_] | None = None,
+        self, method: Method, order: Items, budgets: Items, rng: np.random.Generator, anchor: Flags | None = None
     ) -> Verdict:
         """Whether the run had the right answer at the budgets."""
         task, cells = self.truth.task, self.truth.cells

@@ -60,7 +60,8 @@ def simulate(
     pool
         The items and predictions.
     labels
-        The true class of every item: by id, or in the order of the pool (names, or positions in `pool.classes`).
+        The true class of every item: by id, as a mapping or as a Series by its index, or in the order of the pool.
+        Names, or positions in `pool.classes`.
     groups
         The partition; by predicted class if not given.
     task

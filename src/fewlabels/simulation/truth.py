@@ -12,6 +12,8 @@ import numpy as np
 from fewlabels.errors import InputError, LabelError
 from fewlabels.io.answers import is_whole
 from fewlabels.io.labels import is_missing
+from fewlabels.io.spellings import whole as without_zero
+from fewlabels.io.spellings import written
 from fewlabels.metrics import Accuracy, CalibrationError, Cost
 from fewlabels.outcomes import Outcomes
 from fewlabels.partition import by_score, whole
@@ -161,8 +163,8 @@ def truth(pool: Pool, labels: Labels, partition: Partition, task: Task, methods:
 def item_classes(pool: Pool, labels: Labels) -> NDArray[np.int32]:
     """The position of each item's true class, shape (items,); a missing label is a LabelError.
 
-    Labels are class names by id, or a sequence in the order of the pool. If none of them is the name of a class,
-    whole numbers are positions in the list of classes.
+    Labels are class names by id, or a sequence in the order of the pool. A Series whose index does not just number it
+    is by id. If none of them is the name of a class, whole numbers are positions in the list of classes.
 
     >>> import fewlabels as fl
     >>> pool = fl.read_pool([[0.9, 0.1], [0.2, 0.8]], classes=["cat", "dog"])
@@ -170,12 +172,12 @@ def item_classes(pool: Pool, labels: Labels) -> NDArray[np.int32]:
     (array([1, 1], dtype=int32), array([0, 1], dtype=int32))
     """
     names: list[object]
-    if isinstance(labels, Mapping):
+    if (by_id := _by_id(labels)) is not None:
         ids = [str(item) for item in pool.ids.to_pylist()]
-        missing = [item for item in ids if item not in labels]
+        missing = [item for item in ids if item not in by_id]
         if missing:
             raise _missing(len(missing), len(pool), f"such as {missing[0]!r}")
-        names = [labels[item] for item in ids]
+        names = [by_id[item] for item in ids]
     else:
         names = list(labels)
         if len(names) != len(pool):
@@ -183,10 +185,21 @@ def item_classes(pool: Pool, labels: Labels) -> NDArray[np.int32]:
     empty = [i for i, name in enumerate(names) if is_missing(name)]
     if empty:
         raise _missing(len(empty), len(pool), f"such as {pool.ids[empty[0]].as_py()!r}")
-    text = [str(name) for name in names]
-    if all(map(is_whole, text)) and not set(text) & set(pool.choices):
+    known, text = set(pool.choices), list(map(written, names))
+    text = [name if name in known else without_zero(name) for name in text]
+    if all(map(is_whole, text)) and not set(text) & known:
         return _positions(pool, text)
     return pool.class_positions(text)
+
+
+def _by_id(labels: Labels) -> dict[str, object] | None:
+    """Labels by the ids of the items: a mapping, or a Series whose index does not just number them; else None."""
+    index = getattr(labels, "index", None)
+    if isinstance(labels, Mapping):
+        return {written(item): name for item, name in labels.items()}
+    if index is None or callable(index) or type(index).__name__ == "RangeIndex":  # a list has a method of that name
+        return None
+    return {written(item): name for item, name in zip(index, labels, strict=True)}
 
 
 def _positions(pool: Pool, text: Sequence[str]) -> NDArray[np.int32]:

@@ -36,7 +36,7 @@ def url_of(address: str | os.PathLike[str] | None) -> URL:
                 f"{text} is not a fewlabels database. The database comes first, and its name ends in .db, as in "
                 "'audit.db'; a file of predictions comes after it."
             ) from None
-        if "://" not in text and Path(text).is_dir():
+        if text and "://" not in text and Path(text).is_dir():  # an empty path is this folder
             raise StoreError(f"{text} is a folder. Name a file in it, as in '{Path(text) / 'audit.db'}'.") from None
         if text.strip() and not set(text) & set(":@=?"):
             raise StoreError(f"{text!r} is not the name of a database, which ends in .db. {_ADDRESSES}") from None

@@ -221,8 +221,8 @@ class Certify(Task):
 
     def guaranteed(self, belief: Belief, cells: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Whether bets on each group reaching the line are won, and those against it; two of shape (groups,)."""
-        (reach, miss), (one, many) = self._wealth(belief, cells), self._thresholds(cells)
-        return reach >= one, miss >= many
+        (reach, miss), (alone, together) = self._wealth(belief, cells), self._thresholds(cells)
+        return reach >= alone, miss >= together
 
     @property
     def surety(self) -> float:
@@ -342,8 +342,8 @@ class Certify(Task):
         """
         if not self.guarantee:
             return {}
-        (reach, miss), (one, many) = self._wealth(belief, cells), self._thresholds(cells)
-        return {"won": np.clip(np.maximum(reach / one, miss / many)[order], 0.0, 1.0).tolist()}
+        (reach, miss), (alone, together) = self._wealth(belief, cells), self._thresholds(cells)
+        return {"won": np.clip(np.maximum(reach / alone, miss / together)[order], 0.0, 1.0).tolist()}
 
     @property
     def _line(self) -> Line:

@@ -91,11 +91,11 @@ def of_table(
             "verdict needs items drawn at random: take these labels back, and ask for items."
         )
     if settings["verdict"] == "open" and settings.get("missing"):
-        one = settings["missing"] == 1
+        is_one = settings["missing"] == 1
         words += (
-            f" {counted(settings['missing'], 'item')} {'was' if one else 'were'} taken back, skipped or disputed, and "
-            f"a pass must hold even if {'it is' if one else 'they are'} on the wrong side: give "
-            f"{'it a label' if one else 'them labels'}, or add others."
+            f" {counted(settings['missing'], 'item')} {'was' if is_one else 'were'} taken back, skipped or disputed, "
+            f"and a pass must hold even if {'it is' if is_one else 'they are'} on the wrong side: give "
+            f"{'it a label' if is_one else 'them labels'}, or add others."
         )
     if settings.get("undefined") and len(table) > 1:
         words += f" {_undefined(task, settings['undefined'], noun)}"

@@ -38,8 +38,8 @@ def check_posterior(metric: Metric, strength: float = 3.0) -> None:
         theta = _drawn(rng, strength * cells.blank)
         known = Known(pool, _labels(rng, theta[cells.cell], shown, metric))
         target = TARGETS[world % 2]
-        told = rng.permutation(len(pool))[: len(pool) // 2]
-        draws = metric.value(believed(prior, metric, cells, known, told, target).draws(rng, _DRAWS), cells)
+        labelled = rng.permutation(len(pool))[: len(pool) // 2]
+        draws = metric.value(believed(prior, metric, cells, known, labelled, target).draws(rng, _DRAWS), cells)
         if target == "pool":
             everything = believed(prior, metric, cells, known, np.arange(len(pool)), target)
             theta = everything.counts / everything.size[:, None]

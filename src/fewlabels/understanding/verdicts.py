@@ -126,7 +126,7 @@ def one_spelling(counts: Mapping[str, int]) -> dict[str, str]:
     alike: dict[str, list[str]] = {}
     for word in counts:
         alike.setdefault(str(sides[word]) if all_plain else word.casefold(), []).append(word)
-    usual = {word: max(words, key=lambda one: counts[one]) for words in alike.values() for word in words}
+    usual = {word: max(words, key=lambda spelling: counts[spelling]) for words in alike.values() for word in words}
     return {word: name for word, name in usual.items() if word != name}
 
 

@@ -84,8 +84,8 @@ def unclear(source: Source, guessed: Guess) -> str:
             f"{sure!r} alone does not show which class it is about: if it is the probability of one of two classes, "
             "name that class with --positive CLASS. "
         )
-    elif one := of_one_class(source.columns):
-        column, called = next(iter(one.items()))
+    elif likely := of_one_class(source.columns):
+        column, called = next(iter(likely.items()))
         words += f"If {column!r} is the probability of {called!r}, add --scores {column!r} --positive {called!r}. "
     return (
         f"{words}Use --predicted NAME for a column of predicted classes, or --scores 'p_*' (or names separated by "

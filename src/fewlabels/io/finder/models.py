@@ -49,9 +49,9 @@ def split_by(source: Source, column: str) -> dict[str, Source]:
     for model in names.unique().to_pylist():
         rows = np.flatnonzero(pc.equal(names, pa.scalar(str(model))))
         lines: list[int] = rows.tolist()
-        one = table_source(source.name, rest.take(rows), source.classes)
+        part = table_source(source.name, rest.take(rows), source.classes)
         parts[str(model)] = replace(
-            one,
+            part,
             untyped=source.untyped,
             comma=source.comma,
             percent=source.percent,
@@ -89,16 +89,16 @@ def roles_by_model(source: Source, models: Sequence[str] | None, **asked: Any) -
     rest = {key: asked[key] for key in ("id", "classes", "columns", "content")}
     roles = {}
     for name, (predicted, confidence, scores) in columns.items():
-        one = find_roles(source, **rest, scores=scores, predicted=predicted, confidence=confidence)
-        roles[name] = replace(one, confidence=confidence)  # a column "confidence" belongs to no model
-    used = {column for one in roles.values() for column in (one.id, one.predicted, one.confidence, *one.scores)}
+        its = find_roles(source, **rest, scores=scores, predicted=predicted, confidence=confidence)
+        roles[name] = replace(its, confidence=confidence)  # a column "confidence" belongs to no model
+    used = {column for its in roles.values() for column in (its.id, its.predicted, its.confidence, *its.scores)}
     if asked["content"] in used - {asked["id"], None}:
         raise InputError(
             Argument("content", asked["content"]),
             " is a column of predictions: an annotator who sees it is not blind. Name another.",
         )
     kept = kept_columns(source, used, asked["columns"], asked["content"])
-    return source, {name: replace(one, kept=kept if name == names[0] else ()) for name, one in roles.items()}
+    return source, {name: replace(its, kept=kept if name == names[0] else ()) for name, its in roles.items()}
 
 
 def _columns_of(source: Source, model: str, models: Sequence[str]) -> tuple[str | None, str | None, str | None]:

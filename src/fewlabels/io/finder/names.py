@@ -119,9 +119,9 @@ def says_predicted(name: str) -> bool:
     (False, False)
     """
     words = _words(name)
-    said = {*words} & _PREDICTS or ({*words} & _MACHINE and {*words} & _SAID)
+    verdict = {*words} & _PREDICTS or ({*words} & _MACHINE and {*words} & _SAID)
     of_model = words[-1:] and words[-1] in _MACHINE and "by" not in words and not name.rstrip().endswith((")", "]"))
-    return bool(said) and not of_model and {*words} <= _PREDICTS | _MACHINE | _SAID | _BESIDE
+    return bool(verdict) and not of_model and {*words} <= _PREDICTS | _MACHINE | _SAID | _BESIDE
 
 
 def predicts_something(name: str) -> bool:
