@@ -37,9 +37,8 @@ Better = Literal["low", "high", "near"]
 """Which scores are good: low ones, high ones, or those near a promised value, among which none is the best."""
 
 _LOOKS = 200  # looks at the MRR of a run whose beliefs are fitted
-_TOLERANCE = (
-    0.05  # how close λ must be to its value with all labels, relative to it (the paper's supplement, on success)
-)
+# How close λ must be to its value with all labels, relative to it (the paper's supplement, on success).
+_TOLERANCE = 0.05
 _DRAWS = 2_000
 _FEW_DRAWS = 500  # for an interval that has no formula: its length is then right to within a few percent
 
