@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -163,3 +165,29 @@ def test_a_file_is_opened_once_and_closed_with_its_last_database(tmp_path: Path)
     assert held not in file_module._open
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(descriptor)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks")
+def test_processes_that_were_forked_do_not_disturb_each_other(tmp_path: Path) -> None:
+    """They share the place in an open file: whoever moves it would make the others read something else."""
+    path = tmp_path / "audit.db"
+    store = Store(path)
+    context = multiprocessing.get_context("fork")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # about threads, of newer Pythons
+        children = [context.Process(target=look_often, args=(path,)) for _ in range(2)]
+        for child in children:
+            child.start()
+    look_often(path)
+    for child in children:
+        child.join()
+        assert child.exitcode == 0
+    store.close()
+
+
+def look_often(path: Path) -> None:
+    file = DatabaseFile(path, "audit.db")
+    file.watch()
+    assert file._count > 0
+    for _ in range(20_000):
+        file.check()

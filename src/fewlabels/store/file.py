@@ -41,6 +41,8 @@ class _Shared(NamedTuple):
 # once, and closed when the last database of the process has closed its connections.
 _open: dict[tuple[int, int], _Shared] = {}
 _lock = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a process that is forked while a thread holds the lock would wait for ever
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 class DatabaseFile:
@@ -120,9 +122,7 @@ class DatabaseFile:
         if self._held is None:
             return None
         with _lock, suppress(OSError, struct.error):
-            descriptor = _open[self._held].descriptor
-            os.lseek(descriptor, 0, os.SEEK_SET)
-            header = os.read(descriptor, _COUNT.size)
+            header = _read(_open[self._held].descriptor, _COUNT.size)
             return _COUNT.unpack(header)[0] if header.startswith(_MAGIC) else None
         return None
 
@@ -140,6 +140,14 @@ class DatabaseFile:
                 f"{self.path.name}-wal and {self.path.name}-shm to another folder, and try again. Keep them: they may "
                 "have the last labels of the file that was replaced."
             )
+
+
+def _read(descriptor: int, size: int) -> bytes:
+    """The first bytes of a file. Forked processes share their place in it, so it must not matter."""
+    if hasattr(os, "pread"):
+        return os.pread(descriptor, size, 0)
+    os.lseek(descriptor, 0, os.SEEK_SET)  # Windows, which has no forks
+    return os.read(descriptor, size)
 
 
 def _counts(log: Path) -> list[int]:
