@@ -385,6 +385,21 @@ def test_intervals_of_large_differences_hold(shares: tuple[float, float]) -> Non
     assert held >= 16  # of 20 intervals of 95%, fewer than 16 hold in 1 of 390 cases
 
 
+def test_intervals_of_large_differences_hold_beside_weak_models() -> None:
+    """A good model and one of seven relatives that are wrong together: these made the difference half as large."""
+    held = 0
+    for seed in range(20):
+        said, true = made(400, (0.99, 0.35), 2, seed=seed)
+        noise = np.random.default_rng(seed).random((400, 6)) < 0.2
+        said = np.column_stack([said, np.where(noise, 1 - said[:, 1:], said[:, 1:])])
+        items = np.random.default_rng(seed).permutation(np.flatnonzero(said[:, 0] != said[:, 1]))[:50]
+        draws = compared(pool_of(said, 2), true, items).draws(np.random.default_rng(seed), 400)[..., 0]
+        exact = ((said[:, 0] == true).sum() - (said[:, 1] == true).sum()) / 400
+        low, high = np.quantile(draws[:, 0] - draws[:, 1], [0.025, 0.975])
+        held += bool(low <= exact <= high)
+    assert held >= 16  # of 20 intervals of 95%, fewer than 16 hold in 1 of 390 cases
+
+
 VERBAL = np.array([0.2, 0.5, 0.7, 0.9, 0.99])  # unlikely, perhaps, probably, very probably, certainly
 
 

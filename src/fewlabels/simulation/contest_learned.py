@@ -67,7 +67,7 @@ def field_of(panel: Panel, true: NDArray[np.int32]) -> Field:
     """The contested items of a panel with their true classes, in the form that the kernel needs."""
     items, features, answers = panel.contested, panel.features, panel.answers
     shown = answers.shown(items, true[items])
-    all_ = guesses(answers.models, pair=panel.pair)
+    all_ = guesses(answers.models, panel.pair)
     main = features.base[:, : answers.width, 0].argmax(axis=1)
     item, apart = np.nonzero(features.option != main[:, None])
     return Field(

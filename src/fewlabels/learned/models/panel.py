@@ -105,9 +105,9 @@ class Panel:
         return self.about(self.contested)
 
     @property
-    def pair(self) -> bool:
-        """Whether the question is about two models."""
-        return self.answers.models == 2 or bool(self.focus)
+    def pair(self) -> tuple[int, ...]:
+        """The two models that the question is about; empty if there are more."""
+        return self.focus or ((0, 1) if self.answers.models == 2 else ())
 
     @property
     def wider(self) -> float:

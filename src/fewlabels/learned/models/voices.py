@@ -32,7 +32,7 @@ CROWD, NONE, CROWD_SLOPE, VOICE_SLOPE = (3.0, 3.0), (0.0, 1.5), (1.0, 1.0), (0.3
 SPREADS, ALONE = (0.1, 0.3, 1.0), (1.5, 2.0)
 # Of two models that somebody compares, neither is likely to be far better, or the question would not be asked. But one
 # can be: a new model and a weak baseline, say. The spreads τ of a pair, and their probabilities.
-PAIR = {0.25: 0.4, 0.7: 0.4, 2.0: 0.15, 5.0: 0.05}
+PAIR = {0.25: 0.35, 1.0: 0.3, 3.0: 0.35}
 # How much the weight of a voice differs between groups, as a standard deviation, and how many such effects there are.
 BETWEEN, _EFFECTS = 0.5, 240
 # Labels of real items tell less than independent ones, since items come in kinds that no answer shows. So the width of
@@ -68,12 +68,17 @@ class Point:
     split: NDArray[np.int64]
 
 
-def guesses(models: int, *, pair: bool = False) -> list[Guess]:
-    """All guesses at who the voices are: all models, with each spread, and each model alone; a pair is always both."""
-    spreads = PAIR if pair else dict.fromkeys(SPREADS, 0.5 / len(SPREADS))
-    every = np.arange(models)
-    made = [Guess(every, (0.0, spread), float(np.log(share))) for spread, share in spreads.items()]
-    return made if pair else made + [Guess(every[h : h + 1], ALONE, float(np.log(0.5 / models))) for h in every]
+def guesses(models: int, pair: tuple[int, ...] = ()) -> list[Guess]:
+    """All guesses at who the voices are: all models, with each spread, and each model alone.
+
+    If two are compared, the `pair` are the voices, with each spread of a pair. The others are only in the crowd: as
+    voices they would make the difference of the two no more exact, and too small where these are far apart.
+    """
+    if pair:
+        return [Guess(np.array(pair), (0.0, spread), float(np.log(share))) for spread, share in PAIR.items()]
+    every, share = np.arange(models), float(np.log(0.5 / len(SPREADS)))
+    made = [Guess(every, (0.0, spread), share) for spread in SPREADS]
+    return made + [Guess(every[h : h + 1], ALONE, float(np.log(0.5 / models))) for h in every]
 
 
 class Features:
@@ -217,12 +222,14 @@ def fit_sets(
     return Fits(theta, curve, evidence)
 
 
-def listen(features: Features, shown: NDArray[np.int64], *, pair: bool = False, wider: float = 1.0) -> list[Point]:
+def listen(
+    features: Features, shown: NDArray[np.int64], *, pair: tuple[int, ...] = (), wider: float = 1.0
+) -> list[Point]:
     """The posterior over guesses, from the options that the labels of the features' items showed.
 
-    `pair`: two models are compared, and both are voices. `wider`: how much wider what labels say is than by Laplace.
+    `pair`: the two models that are compared. `wider`: how much wider what labels say is than by Laplace.
     """
-    all_ = guesses(features.option.shape[1], pair=pair)
+    all_ = guesses(features.option.shape[1], pair)
     fits = _fitted(features, shown, all_)
     evidence = np.array([one.evidence[0] for one in fits]) + [guess.log_prior for guess in all_]
     kept = np.flatnonzero(evidence > evidence.max() + np.log(NEGLIGIBLE)).tolist()
