@@ -2,7 +2,8 @@
 
 python -m benchmarks.model_speed [--models 2 20 100] [--items 1000] [--labels 50]
 
-Seconds of one core in a made world, once everything is compiled. `benchmarks/models.py --what speed` times simulations.
+Seconds of one core in a made world, once everything is compiled. Simulations are
+timed by `benchmarks/model_worlds.py --what speed`.
 """
 
 from __future__ import annotations

@@ -1,29 +1,24 @@
-"""Several models on one pool: the best of them, the difference of two, honesty, made worlds.
+"""Several models on one pool: the best of them, the difference of two, honesty.
 
 python benchmarks/models.py --data DIR [--runs 60] [--what best,oracle,compare,pairs,honest,lots,anchors]
     [--pools NAMES] [--parts all]
-python benchmarks/models.py --what worlds [--worlds "twins,a hair"] [--runs 60]
 
-DIR has NPZ files with `predicted` (items × models), `labels`, `models`, `classes` and perhaps `confidence`. Without
---data: worlds that are made here (--what worlds), of which the pools know nothing.
+DIR has NPZ files with `predicted` (items × models), `labels`, `models`, `classes` and perhaps `confidence`.
 
 best: percent of runs in which the chosen model is the best, on 1,000 items drawn at random, beside the baselines.
 oracle: the same if somebody knew which two models are the best, and labels went only where these two differ.
-compare: error, stated sd and coverage of the difference of the two best models, with and without their confidences.
+compare: error, stated sd and coverage of the difference of the best model and the next, or one that is about 5 or 30
+points behind, with and without their confidences.
 pairs: the same for two pairs of public models that have confidences, as they are, said in five words, and left out.
 honest: how often "95% sure" is right, at the moment it is first said, also on parts of each pool: the ten best models,
 ten at random, all but the three best, half of the items.
 lots: the same on many pools that `model_pools.py DIR --lots 60` makes by lot.
 anchors: what a share of labels drawn at random from all items costs for the choice, and tells about the level.
-worlds: the same on made worlds: 2 to 100 models, 2 to 50 classes, independent or relatives, one good among bad, models
-that nobody can tell apart, a rare class, with confidences, specialists, twins, best by one item, missing answers.
-speed: seconds of one core that a run with 100 models, 10,000 items and 100 labels takes.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,22 +95,29 @@ def oracle(pool: Pool, labels: list[int], name: str, runs: int) -> None:
         print(f"{name}, {runs} runs, {BUDGETS} labels, {who}: best {percent}%, lost {points} points", flush=True)
 
 
+# How far the second model is behind the best in `compare`: as little as any, and about so much, in points.
+GAPS = (0, 5, 30)
+
+
 def compare(pool: Pool, labels: list[int], name: str, runs: int) -> None:
-    """The difference of the two best models, with confidences and without."""
-    right = pool.answers == np.asarray(labels)[:, None]
-    a, b = np.argsort(-right.mean(axis=0))[:2].tolist()
-    task = fl.CompareModels(fl.Accuracy(), pool.models[a], pool.models[b])
+    """The difference of the best model and some others, near and far, with confidences and without."""
+    right = (pool.answers == np.asarray(labels)[:, None]).mean(axis=0)
+    first, *others = np.argsort(-right, kind="stable").tolist()
+    seconds = [min(others, key=lambda h: abs(right[first] - right[h] - gap / 100)) for gap in GAPS]
     rest = tuple(replace(one, confidence=None) for one in pool.rest)
     bare = replace(pool, confidence=None, score_sums=None, rest=rest)
     for title, some in (("with confidences", pool), ("answers only", bare)):
         if some is pool and pool.confidences is None:
             continue
-        table = simulate_models(
-            some, labels, task=task, methods="learned+default,random,disagreements", budgets=(50, 100, 200),
-            items=min(len(labels), 5_000), runs=runs,
-        )  # fmt: skip
-        scores = ("error", "sd", "coverage", "sure", "sure-right")
-        show(f"{name}, {title}: {task.a} against {task.b} at 50, 100, 200 labels", table, scores)
+        for second in dict.fromkeys(seconds):
+            task = fl.CompareModels(fl.Accuracy(), pool.models[first], pool.models[second])
+            table = simulate_models(
+                some, labels, task=task, methods="learned+default,random,disagreements", budgets=(50, 100, 200),
+                items=min(len(labels), 5_000), runs=runs, jobs=1,
+            )  # fmt: skip
+            scores = ("error", "sd", "coverage", "sure", "sure-right")
+            apart = 100 * (right[first] - right[second])
+            show(f"{name}, {title}: {task.a} against {task.b}, {apart:.1f} points, at 50, 100, 200", table, scores)
 
 
 PARTS = ("all", "ten best", "any ten", "all but three", "half")
@@ -269,95 +271,6 @@ def _pair(pool: Pool, true: Any, budgets: tuple[int, ...], rng: np.random.Genera
     return found
 
 
-# Made worlds: models, classes, and the range of their accuracies.
-WORLDS = {
-    "independent": (8, 4, (0.65, 0.85)),
-    "equals": (8, 4, (0.8, 0.8)),
-    "relatives": (30, 4, (0.6, 0.85)),
-    "one good": (20, 4, (0.3, 0.5)),
-    "two": (2, 3, (0.6, 0.85)),
-    "many": (100, 2, (0.6, 0.9)),
-    "classes": (6, 50, (0.5, 0.8)),
-    "rare": (8, 3, (0.7, 0.9)),
-    "sure": (8, 4, (0.65, 0.85)),
-    "specialists": (4, 4, (0.7, 0.7)),
-    "twins": (6, 4, (0.65, 0.85)),
-    "a hair": (3, 3, (0.8, 0.8)),
-    "gaps": (2, 3, (0.7, 0.9)),
-}
-
-
-def world(kind: str, seed: int, n: int = 1_000) -> dict[str, Any]:
-    """The answers and the truth of a made world, as arrays of a pool and `labels`.
-
-    Some items are hard for everybody. relatives: copies of three parents, with noise; one good: the first model is far
-    better; rare: one class in a hundred; sure: with confidences that know half of what makes an item hard; specialists:
-    each is good at a quarter of the items; twins: the first two always say the same; a hair: the first is right about
-    one item more than the second; gaps: each leaves a tenth of the items unanswered.
-    """
-    rng = np.random.default_rng(seed)
-    models, classes, (low, high) = WORLDS[kind]
-    common = np.full(classes, 1.0) if kind != "rare" else np.array([0.9, 0.09, 0.01])
-    true = rng.choice(classes, n, p=common / common.sum()).astype(np.int32)
-    hard = rng.beta(0.6, 0.6, n)[:, None]
-    rate = rng.uniform(low, high, 3 if kind == "relatives" else models)
-    if kind == "one good":
-        rate[0] = 0.8
-    right = np.clip(rate * (1.3 - 0.6 * hard), 0.01, 0.99)
-    if kind == "specialists":
-        right = np.where(np.arange(n)[:, None] % models == np.arange(models), 0.95, right)
-    wrong = (true[:, None] + rng.integers(1, classes, right.shape)) % classes
-    said = np.where(rng.random(right.shape) < right, true[:, None], wrong)
-    if kind == "relatives":
-        said = said[:, rng.integers(0, 3, models)]
-        noise = rng.random(said.shape) < rng.uniform(0.01, 0.1, models)
-        said = np.where(noise, rng.integers(0, classes, said.shape), said)
-    if kind == "twins":
-        said[:, 1] = said[:, 0]
-    if kind == "a hair":
-        lead = int((said[:, 0] == true).sum() - (said[:, 1] == true).sum()) - 1
-        change = rng.permutation(np.flatnonzero((said[:, 0] == true) & (said[:, 1] == true)))[: abs(lead)]
-        said[change, int(lead < 0)] = wrong[change, 0]
-    if kind == "gaps":
-        said = np.where(rng.random(said.shape) < 0.1, -1, said)
-    names = {"models": [f"m{h}" for h in range(models)], "classes": [f"c{k}" for k in range(classes)]}
-    made = {"predicted": said, "labels": true, **names}
-    if kind == "sure":
-        made["confidence"] = np.clip((right + rng.uniform(0.5, 0.99, right.shape)) / 2, 0.01, 0.99)
-    return made
-
-
-def worlds(runs: int, kinds: list[str]) -> None:
-    """How often the chosen model is best, and "95% sure" is right, in made worlds, each run in a world of its own."""
-    for kind in kinds:
-        found: dict[str, list[float]] = {}
-        for run in range(runs):
-            made = world(kind, run)
-            true = made.pop("labels")
-            table = simulate_models(
-                fl.read_pool(made), true.tolist(), task=fl.Best(fl.Accuracy()), methods="learned+default",
-                budgets=(50, 100, 200), runs=1, seed=run, jobs=1,
-            )  # fmt: skip
-            for row in table.rows():
-                found.setdefault(f"{row['score']} {row['budget']}", []).append(row["mean"])
-        scores = (f"{name} {np.mean(values):.1f}" for name, values in found.items())
-        print(f"\n{kind}: " + ", ".join(scores), flush=True)
-
-
-def speed(runs: int) -> None:
-    """How long a run takes on a made world of a hundred models, once everything is compiled."""
-    made = world("many", 0, 10_000)
-    true = made.pop("labels").tolist()
-    for method in ("learned+default", "selector"):
-        for budget, count in ((2, 1), (100, runs)):  # the first compiles
-            start = time.process_time()
-            simulate_models(
-                fl.read_pool(made), true, task=fl.Best(fl.Accuracy()), methods=method, budgets=(budget,), runs=count,
-                jobs=1,
-            )  # fmt: skip
-        print(f"{method}: {(time.process_time() - start) / runs:.2f} s for each of {runs} runs", flush=True)
-
-
 def of_pool(folder: Path, name: str, what: list[str], runs: int, parts: list[str]) -> None:
     """Run what is asked about one pool."""
     asked = [ask for ask in (best, oracle, anchors, compare) if ask.__name__ in what]
@@ -373,24 +286,19 @@ def of_pool(folder: Path, name: str, what: list[str], runs: int, parts: list[str
 def main() -> None:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path)
+    parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--runs", type=int, default=60)
-    parser.add_argument("--what", default="")
+    parser.add_argument("--what", default="best,compare")
     parser.add_argument("--items", type=int, default=5_000, help="of pairs, each run on so many; 0 for all")
-    parser.add_argument("--worlds", default=",".join(WORLDS))
     parser.add_argument("--parts", default=",".join(PARTS), help="of honest")
     parser.add_argument("--pools", default=",".join(POOLS))
     given = parser.parse_args()
-    what = given.what.split(",") if given.what else (["best", "compare"] if given.data else ["worlds"])
-    if "worlds" in what:
-        worlds(given.runs, given.worlds.split(","))
-    if "speed" in what:
-        speed(given.runs)
+    what = given.what.split(",")
     if "pairs" in what:
         pairs(given.data, given.runs, given.items)
     if "lots" in what:
         lots(given.data, given.runs)
-    for name in given.pools.split(",") if given.data else ():
+    for name in given.pools.split(","):
         of_pool(given.data, name, what, given.runs, given.parts.split(","))
 
 
