@@ -203,15 +203,15 @@ def lots(count: int, first: int, runs: int) -> None:
         right = rows.get(("learned+default", "sure-right"), [np.nan])[-1]
         print(f"{seed} ({what}): best {np.round(ours[0])}, sure {np.round(ours[1])}, of these right {right:.0f}%; "
               f"selector {np.round(rows['selector', 'best'])}", flush=True)  # fmt: skip
-    for (method, score), values in found.items():
+    for (method, score), means in found.items():
         if score != "sure-right":
-            print(f"{method:16} {score:7} {np.round(np.nanmean(values, axis=0), 2)}", flush=True)
+            print(f"{method:16} {score:7} {np.round(np.nanmean(means, axis=0), 2)}", flush=True)
     sure = np.array(found["learned+default", "sure"])
-    right = np.array(found.get(("learned+default", "sure-right"), [[np.nan] * len(BUDGETS)]))
+    held = np.array(found.get(("learned+default", "sure-right"), [[np.nan] * len(BUDGETS)]))
     counts = np.round(sure * runs / 100).sum(axis=0)
     known = sure[sure[:, -1] > 0][:, -1]
     print(f"runs that are sure: {counts.astype(int).tolist()} of {count * runs}; right when they were: "
-          f"{(right[:, -1] @ known) / max(known.sum(), 1e-9):.1f}%")  # fmt: skip
+          f"{(held[:, -1] @ known) / max(known.sum(), 1e-9):.1f}%")  # fmt: skip
 
 
 def pairs(count: int, first: int, runs: int) -> None:
@@ -236,8 +236,8 @@ def pairs(count: int, first: int, runs: int) -> None:
             for name, values in rows.items():
                 found.setdefault(name, []).append(values)
         print(f"{title}, {count} worlds, {runs} runs each, {BUDGETS[:3]} labels")
-        for name, values in found.items():
-            print(f"  {name:30} {np.round(np.nanmean(values, axis=0), 2)}", flush=True)
+        for name, means in found.items():
+            print(f"  {name:30} {np.round(np.nanmean(means, axis=0), 2)}", flush=True)
 
 
 def speed(runs: int) -> None:

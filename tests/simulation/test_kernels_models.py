@@ -10,7 +10,7 @@ from scipy.stats import betabinom
 
 import fewlabels as fl
 from fewlabels.cells import model_cells
-from fewlabels.learned.models import BEFORE, Panel, Record, fit_sets, guesses
+from fewlabels.learned.models import BEFORE, SILENT, Panel, Record, fit_sets, guesses
 from fewlabels.outcomes import Outcomes
 from fewlabels.simulation.contest_baselines import selector
 from fewlabels.simulation.contest_case import Contest
@@ -80,24 +80,44 @@ def test_each_guess_is_fitted_as_by_the_library(sure: bool) -> None:
         assert lower @ lower.T == pytest.approx(softer, rel=1e-4, abs=1e-4)
 
 
+def a_record(rng: np.random.Generator, shape: tuple[int, int], most: int, left: Any) -> Record:
+    """A record by lot: where one of two gives no answer it is never right, and labels can show both to be wrong."""
+    wins, losses, neither = rng.integers(0, most, (3, *shape))
+    wins[SILENT < 0], losses[SILENT > 0] = 0, 0
+    return Record(wins, losses, left, left + wins + losses + neither, SILENT)
+
+
+def drawn_scores(rng: np.random.Generator, of: Record, size: Any, n: int) -> Any:
+    """n draws of the share of items in each part that count for the leader, and of what so many of them add up to."""
+    asked, silent = of.size - of.left, SILENT[:, None]
+    good = np.where(silent < 0, asked - of.losses, of.wins)
+    bad = np.where(silent > 0, asked - of.wins, of.losses)
+    share = rng.beta(good + BEFORE[0], bad + BEFORE[1], (n, *of.wins.shape))
+    won = share * size if size is of.size else rng.binomial(size, share)
+    return np.where(silent > 0, won, np.where(silent < 0, won - size, 2 * won - size)).sum(axis=1)
+
+
 def test_a_record_in_parts_is_read_as_by_the_library_and_as_draws_of_it_say() -> None:
     rng = np.random.default_rng(1)
-    wins, losses, left = rng.integers(0, 12, (3, 3, 30))
+    left = rng.integers(0, 12, (len(SILENT), 30))
     left[:, ::5] *= 60  # more than can be added up one by one
-    found = Record(wins, losses, left, left + wins + losses).stays_ahead()
-    assert [best.stays_ahead(*one) for one in zip(wins.T, losses.T, left.T, strict=True)] == pytest.approx(found)
-    share = rng.beta(wins + BEFORE[0], losses + BEFORE[1], (40_000, *wins.shape))
-    ahead = (wins - losses - left + 2 * rng.binomial(left, share)).sum(axis=1) >= 0
-    sd = np.sqrt(ahead.mean(axis=0) * (1 - ahead.mean(axis=0)) / len(ahead))
+    of = a_record(rng, left.shape, 12, left)
+    found = of.stays_ahead()
+    good, bad = (np.rint(count - start).astype(np.int64) for count, start in zip(of.counts, BEFORE, strict=True))
+    ahead = (of.wins - of.losses).sum(axis=0)
+    quick = [best.stays_ahead(*one) for one in zip(good.T, bad.T, left.T, ahead.tolist(), strict=True)]
+    assert quick == pytest.approx(found)
+    stays = ahead + drawn_scores(rng, of, left, 40_000) >= 0
+    sd = np.sqrt(stays.mean(axis=0) * (1 - stays.mean(axis=0)) / len(stays))
     exact = left.sum(axis=0) <= 400
-    assert (np.abs(ahead.mean(axis=0) - found) < 4.5 * sd + 1e-3)[exact].all()
-    assert (np.abs(ahead.mean(axis=0) - found) < 4.5 * sd + 0.02)[~exact].all()
+    assert (np.abs(stays.mean(axis=0) - found) < 4.5 * sd + 1e-3)[exact].all()
+    assert (np.abs(stays.mean(axis=0) - found) < 4.5 * sd + 0.02)[~exact].all()
 
 
 def test_a_record_of_one_part_is_the_beta_binomial() -> None:
     rng = np.random.default_rng(2)
     wins, losses, left = rng.integers(0, 25, 300), rng.integers(0, 25, 300), rng.integers(0, 90, 300)
-    found = Record(wins[None], losses[None], left[None], left[None]).stays_ahead()
+    found = Record(wins[None], losses[None], left[None], (left + wins + losses)[None], SILENT[:1]).stays_ahead()
     exact = np.asarray(
         betabinom.sf(np.ceil((losses + left - wins) / 2) - 1, left, wins + BEFORE[0], losses + BEFORE[1])
     )
@@ -107,14 +127,22 @@ def test_a_record_of_one_part_is_the_beta_binomial() -> None:
 
 def test_among_items_like_these_a_record_is_what_its_draws_say() -> None:
     rng = np.random.default_rng(3)
-    wins, losses = rng.integers(0, 30, (2, 3, 40))
-    size = wins + losses + rng.integers(0, 60, (3, 40))
-    found = Record(wins, losses, size - wins - losses, size).is_ahead()
-    share = rng.beta(wins + BEFORE[0], losses + BEFORE[1], (20_000, *wins.shape))
-    ahead = ((2 * share - 1) * size).sum(axis=1) >= 0
-    assert found == pytest.approx(ahead.mean(axis=0), abs=0.02)
-    nothing = np.zeros((3, 1), dtype=np.int64)
-    assert Record(nothing, nothing, nothing, nothing).is_ahead().tolist() == [1.0]  # two that always say the same
+    of = a_record(rng, (len(SILENT), 40), 30, rng.integers(0, 60, (len(SILENT), 40)))
+    ahead = drawn_scores(rng, of, of.size, 20_000) >= 0
+    assert of.is_ahead() == pytest.approx(ahead.mean(axis=0), abs=0.02)
+    nothing = np.zeros((len(SILENT), 1), dtype=np.int64)
+    assert Record(nothing, nothing, nothing, nothing, SILENT).is_ahead().tolist() == [1.0]  # two that say the same
+
+
+def test_a_rival_that_gives_no_answer_cannot_win_there() -> None:
+    """A leader that is ahead stays ahead if the rival left unanswered all that is left, whatever the labels show."""
+    size = np.array([[40], [0], [0], [200], [0]])
+    left = np.array([[0], [0], [0], [200], [0]])
+    wins, losses = np.array([[[21], [0], [0], [0], [0]], [[19], [0], [0], [0], [0]]])
+    record = Record(wins, losses, left, size, SILENT)
+    assert record.stays_ahead().tolist() == [1.0]
+    other = Record(losses, wins, left[[0, 1, 2, 4, 3]], size[[0, 1, 2, 4, 3]], SILENT)
+    assert other.stays_ahead()[0] < 0.01
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -141,18 +169,21 @@ def _allowed(said: Any, true: Any, items: Any, a: int, b: int) -> float:
     """The largest P(best) against one rival, from the classes themselves, by all ends that each part can have."""
     support = [(((said == said[:, [h]]) & (said >= 0)).sum(axis=1)) for h in (a, b)]
     part, differ = np.sign(support[0] - support[1]), said[:, a] != said[:, b]
+    part[said[:, b] < 0], part[said[:, a] < 0] = 2, 3
     known = np.isin(np.arange(len(said)), items)
     ahead, ends = 0, {0: 1.0}
-    for k in (-1, 0, 1):
+    for k in (-1, 0, 1, 2, 3):
         here = differ & (part == k)
         wins, losses = (int(((said[:, h] == true) & here & known).sum()) for h in (a, b))
-        left = int((here & ~known).sum())
+        left, asked = int((here & ~known).sum()), int((here & known).sum())
         ahead += wins - losses
-        chance = betabinom.pmf(np.arange(left + 1), left, wins + BEFORE[0], losses + BEFORE[1])
+        good, bad = (asked - losses if k == 3 else wins), (asked - wins if k == 2 else losses)
+        chance = betabinom.pmf(np.arange(left + 1), left, good + BEFORE[0], bad + BEFORE[1])
         more: dict[int, float] = {}
         for end, p in ends.items():
             for w in range(left + 1):
-                more[end + 2 * w - left] = more.get(end + 2 * w - left, 0.0) + p * float(chance[w])
+                to = end + {2: w, 3: w - left}.get(k, 2 * w - left)
+                more[to] = more.get(to, 0.0) + p * float(chance[w])
         ends = more
     return sum(p for end, p in ends.items() if ahead + end >= 0)
 

@@ -13,8 +13,10 @@ from fewlabels.tasks.models import joint
 DRAWS = 40_000
 
 
-def margin(wins: list[int], losses: list[int], left: list[int], size: list[int]) -> Margin:
-    return Margin(*map(np.array, (wins, losses, left, size)))
+def margin(
+    wins: list[int], losses: list[int], left: list[int], size: list[int], silent: tuple[int, ...] = ()
+) -> Margin:
+    return Margin(*map(np.array, (wins, losses, left, size, silent or [0] * len(wins))))
 
 
 def slow(of: Margin, edge: float, rng: np.random.Generator, *, population: bool) -> float:
@@ -24,8 +26,12 @@ def slow(of: Margin, edge: float, rng: np.random.Generator, *, population: bool)
     mean = np.clip(edge / of.size.sum() - 0.25, -1, 1)
     for part, weight in enumerate(begun):
         wins, losses, left = (int(each[part]) for each in (of.wins, of.losses, of.left))
-        neither = int(of.size[part]) - left - wins - losses
-        alpha = [wins + weight * (1 + mean) / 2, losses + weight * (1 - mean) / 2, neither]
+        neither, silent = int(of.size[part]) - left - wins - losses, int(of.silent[part])
+        begins = [(1 + mean) / 2, (1 - mean) / 2, 0]
+        if silent:  # the one that gives no answer scores never, the other or nobody
+            wins_begin, losses_begin = max(mean, 0) * (silent > 0), max(-mean, 0) * (silent < 0)
+            begins = [wins_begin, losses_begin, 1 - wins_begin - losses_begin]
+        alpha = np.array([wins, losses, neither]) + weight * np.array(begins)
         share = rng.dirichlet(np.maximum(alpha, 1e-9), DRAWS)
         if population:
             total += int(of.size[part]) * (share[:, 0] - share[:, 1])
@@ -40,6 +46,7 @@ CASES = [
     margin([30, 4, 11], [22, 9, 5], [200, 40, 25], [260, 60, 45]),
     margin([0, 3], [0, 1], [50, 30], [50, 40]),
     margin([40], [10], [900], [960]),
+    margin([30, 12, 0], [22, 0, 9], [200, 90, 80], [260, 110, 100], (0, 1, -1)),
 ]
 
 
@@ -48,7 +55,7 @@ CASES = [
 def test_a_margin_is_that_of_draws(case: int, population: bool) -> None:
     """Σs is treated as normal: that is 3 points off at most, beside what the draws are off themselves."""
     rng, of = np.random.default_rng(case), CASES[case]
-    other = Margin(of.losses, of.wins, of.left, of.size)
+    other = Margin(of.losses, of.wins, of.left, of.size, -of.silent)
     for edge in np.array([0.05, 0.15, 0.3]) * of.size.sum():
         less, more = (slow(each, edge, rng, population=population) for each in (other, of))
         both = sum(slow(each, -edge, rng, population=population) for each in (other, of)) - 1
@@ -60,7 +67,7 @@ def test_a_margin_is_that_of_draws(case: int, population: bool) -> None:
 def test_at_no_margin_it_is_the_record() -> None:
     """With the edge at 0 and one part it is the probability that the leader of a record is ahead."""
     shape = np.array([[9]]), np.array([[4]]), np.array([[500]]), np.array([[513]])
-    record = Record(*shape)
+    record = Record(*shape, np.array([0]))
     for population, wanted in ((True, record.is_ahead()[0]), (False, record.stays_ahead()[0])):
         assert record.against(0).at_least(0, population=population) == pytest.approx(wanted, abs=1e-3)
 
@@ -74,6 +81,9 @@ def test_what_is_certain_is_certain() -> None:
     assert same.regions(0.5, population=False).tolist() == same.regions(0.5, population=True).tolist() == [0.5, 1, 0.5]
     few = margin([0], [0], [7], [7])
     assert few.regions(8, population=False)[1] == 1.0  # they cannot differ by more
+    one_sided = margin([9], [0], [60], [80], (1,))
+    assert one_sided.ends(population=False) == (9, 69)  # a model without an answer does not catch up
+    assert one_sided.regions(8.5, population=False)[2] == 1.0
 
 
 def test_groups_together_are_all_parts() -> None:

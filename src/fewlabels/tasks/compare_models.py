@@ -145,7 +145,7 @@ class CompareModels(ModelsTask):
         population = belief.target == "population"
         margins = self._margins(belief, cells)
         allowed = np.array([each.regions(self.rope * size + TIE, population=population) for each, size in margins])
-        is_known = np.array([not each.known(population=population)[1] for each, _ in margins])
+        is_known = np.array([not np.ptp(each.ends(population=population)) for each, _ in margins])
         most = np.minimum(allowed, surest(belief, self.asks(cells)))
         return most if population else np.where(is_known[:, None], allowed, most)
 
@@ -162,8 +162,7 @@ class CompareModels(ModelsTask):
         for row, (margin, size) in enumerate(self._margins(belief, cells)):
             _, variance = margin.moments(mean[row] * size / max(margin.size.sum(), 1), population=population)
             wider = max((share * variance) ** 0.5 / size / max(sd[row], _LEAST_SD), 1.0)
-            ahead, unknown = margin.known(population=population)
-            ends = (-1.0, 1.0) if population else ((ahead - unknown) / size, (ahead + unknown) / size)
+            ends = (-1.0, 1.0) if population else (end / size for end in margin.ends(population=False))
             if wider > 1:
                 apart[:, row] = np.clip(mean[row] + wider * (apart[:, row] - mean[row]), *ends)
         return apart

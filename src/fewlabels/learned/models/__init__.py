@@ -6,7 +6,7 @@ from fewlabels.learned.models.answers import Answers, compare_answers
 from fewlabels.learned.models.believed import ModelsBelief, OneModelBelief
 from fewlabels.learned.models.levels import LevelsBelief
 from fewlabels.learned.models.panel import Learning, Panel
-from fewlabels.learned.models.record import BEFORE, Margin, Record
+from fewlabels.learned.models.record import BEFORE, SILENT, Margin, Record
 from fewlabels.learned.models.truth import TruthBelief
 from fewlabels.learned.models.voices import (
     ALONE,
@@ -29,6 +29,7 @@ __all__ = [
     "CROWD",
     "CROWD_SLOPE",
     "NONE",
+    "SILENT",
     "VOICE_SLOPE",
     "Answers",
     "Features",

@@ -2,8 +2,10 @@
 
 Labels are steered, so those of items on which two models differ are not drawn at random: where one of them stands alone
 against the others, many may be asked about, and where the other does, none; and a model that is alone is right more or
-less often than with the crowd. So the record has three parts: items on which fewer models say what the first says than
-what the second says, as many, and more. The labels of each part represent only the items of this part.
+less often than with the crowd. So the record has five parts: items on which fewer models say what the first says than
+what the second says, as many, and more; and items on which the second gives no answer, or the first. The labels of each
+part represent only the items of this part. A model without an answer is never right, so the last two parts can only
+count for the other one.
 """
 
 from __future__ import annotations
@@ -24,18 +26,19 @@ if TYPE_CHECKING:
     from fewlabels.learned.models.voices import Features
 
 # Wins and losses that each part of a record begins with. There are more losses: whoever leads was lucky, and the record
-# is looked at after every label.
+# is looked at after every label. Where one gives no answer, they are what counts for the leader, and what does not.
 BEFORE = (3.0, 5.0)
 # The scores of all parts together begin with this many labels, whose mean is this far on the other side of a claim.
 _BEGUN, _SHIFT = sum(BEFORE), (BEFORE[1] - BEFORE[0]) / sum(BEFORE)
 # With more items left than this, what they add up to is as good as normal; and so far ahead, it does not matter.
 _MANY, _FAR = 400, 0.9995
-_PARTS = np.arange(3)[:, None, None]
+# Who gives no answer in each part: nobody, the other one (1), or the leader (−1).
+SILENT = np.array([0, 0, 0, 1, -1])
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """The record of a leader against every model, in three parts, each of shape (parts, models).
+    """The record of a leader against every model, in parts, each of shape (parts, models).
 
     Parameters
     ----------
@@ -45,12 +48,15 @@ class Record:
         Items without a label on which they differ.
     size
         All items on which they differ.
+    silent
+        Who gives no answer, shape (parts,): 0 nobody, 1 the other one, −1 the leader.
     """
 
     wins: NDArray[np.int64]
     losses: NDArray[np.int64]
     left: NDArray[np.int64]
     size: NDArray[np.int64]
+    silent: NDArray[np.int64]
 
     @classmethod
     def of(cls, heard: Features, shown: NDArray[np.int64], rest: Features, group: int, lead: int) -> Record:
@@ -60,40 +66,64 @@ class Record:
         apart = right[:, [lead]] - right
         asked, left = _parts(heard, here, lead), _parts(rest, rest.group == group, lead).sum(axis=1)
         wins, losses = (asked & (apart > 0)).sum(axis=1), (asked & (apart < 0)).sum(axis=1)
-        return cls(wins, losses, left, left + asked.sum(axis=1))
+        return cls(wins, losses, left, left + asked.sum(axis=1), SILENT)
+
+    @property
+    def counts(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The labels of each part that count for the leader, and that do not, with those it begins with.
+
+        Where both answer, labels that show both to be wrong count as neither.
+        """
+        asked, silent = self.size - self.left, self.silent[:, None]
+        return (
+            np.where(silent < 0, asked - self.losses, self.wins) + BEFORE[0],
+            np.where(silent > 0, asked - self.wins, self.losses) + BEFORE[1],
+        )
+
+    @property
+    def scores(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How an item of each part scores for the leader, shape (parts, 1): at least, and how much more if it is won.
+
+        −1 or 1; where the other gives no answer, 0 or 1; where the leader gives none, −1 or 0.
+        """
+        return np.where(self.silent > 0, 0, -1)[:, None], np.where(self.silent, 1, 2)[:, None]
 
     def stays_ahead(self) -> NDArray[np.float64]:
         """P(the leader ends at least level with each model), from the items that are left, shape (models,).
 
-        In each part the share of wins is Beta(wins + 3, losses + 5), so of those left a beta-binomial number W goes to
-        the leader, which needs Σ (wins − losses + 2W − left) ≥ 0. An item that both have wrong counts as neither.
+        In each part the share of items that count for the leader is Beta(counts), so of those left a beta-binomial
+        number does. An item that both have wrong scores as if one of them had it right.
         """
-        a, b = self.wins + BEFORE[0], self.losses + BEFORE[1]
+        (a, b), (least, more) = self.counts, self.scores
         ahead, left = (self.wins - self.losses).sum(axis=0), self.left.sum(axis=0)
         share = a / (a + b)
-        mean = ahead + (self.left * (2 * share - 1)).sum(axis=0)
-        spread = 4 * self.left * share * (1 - share) * (1 + np.maximum(self.left - 1, 0) / (a + b + 1))
+        mean = ahead + (self.left * (least + more * share)).sum(axis=0)
+        spread = more**2 * self.left * share * (1 - share) * (1 + np.maximum(self.left - 1, 0) / (a + b + 1))
         chance_ahead = _normal(mean, spread.sum(axis=0))
+        lowest = ahead + (least * self.left).sum(axis=0)
         for h in np.flatnonzero((left <= _MANY) & (left > 0) & (chance_ahead < _FAR)).tolist():
             chance = np.ones(1)
-            for part in range(len(a)):
-                chance = np.convolve(chance, _beta_binomial(a[part, h], b[part, h], int(self.left[part, h])))
-            chance_ahead[h] = chance[max(-((ahead[h] - left[h]) // 2), 0) :].sum()
+            for part, step in enumerate(more[:, 0].tolist()):
+                n = int(self.left[part, h])
+                own = np.zeros(step * n + 1)
+                own[::step] = _beta_binomial(a[part, h], b[part, h], n)
+                chance = np.convolve(chance, own)
+            chance_ahead[h] = chance[max(-lowest[h], 0) :].sum()
         return np.clip(chance_ahead, 0, 1)
 
     def is_ahead(self) -> NDArray[np.float64]:
         """P(the leader is at least as good as each model among items like these), shape (models,).
 
-        Σ size·(2p − 1) ≥ 0 with p ~ Beta(wins + 3, losses + 5) in each part, treated as normal: the items that have a
-        label are only a sample too. 1 for models that always say the same.
+        Σ size·score ≥ 0 with the share of items that count for the leader ~ Beta(counts) in each part, treated as
+        normal: the items that have a label are only a sample too. 1 for models that always say the same.
         """
-        a, b = self.wins + BEFORE[0], self.losses + BEFORE[1]
-        mean = (self.size * (a - b) / (a + b)).sum(axis=0)
-        return _normal(mean, (4 * self.size**2 * a * b / (a + b) ** 2 / (a + b + 1)).sum(axis=0))
+        (a, b), (least, more) = self.counts, self.scores
+        mean = (self.size * (least + more * a / (a + b))).sum(axis=0)
+        return _normal(mean, ((more * self.size) ** 2 * a * b / (a + b) ** 2 / (a + b + 1)).sum(axis=0))
 
     def against(self, model: int) -> Margin:
         """The leader's margin over one model."""
-        return Margin(*(part[:, model] for part in (self.wins, self.losses, self.left, self.size)))
+        return Margin(self.wins[:, model], self.losses[:, model], self.left[:, model], self.size[:, model], self.silent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +132,7 @@ class Margin:
 
     Parameters
     ----------
-    wins, losses, left, size
+    wins, losses, left, size, silent
         As in `Record`, shape (parts,). Other labels, which show both to be wrong, score 0.
     """
 
@@ -110,6 +140,7 @@ class Margin:
     losses: NDArray[np.int64]
     left: NDArray[np.int64]
     size: NDArray[np.int64]
+    silent: NDArray[np.int64]
 
     @classmethod
     def together(cls, margins: Sequence[Margin]) -> Margin:
@@ -121,11 +152,11 @@ class Margin:
 
         A short record is no reason to prefer another region, so 1/2 is always allowed.
 
-        >>> even = Margin(*(np.array([count]) for count in (10, 10, 80, 100)))
+        >>> even = Margin(*(np.array([count]) for count in (10, 10, 80, 100, 0)))
         >>> even.regions(30, population=False).round(2)
         array([0.5 , 0.69, 0.5 ])
         """
-        other = Margin(self.losses, self.wins, self.left, self.size)
+        other = Margin(self.losses, self.wins, self.left, self.size, -self.silent)
         less, more = other.at_least(edge, population=population), self.at_least(edge, population=population)
         equal = sum(each.at_least(-edge, population=population) for each in (self, other)) - 1
         return np.maximum([less, equal, more], 0.5)
@@ -136,29 +167,32 @@ class Margin:
         A claim is looked at after every label, and whoever looks so often sees a lucky streak. So the record begins
         with the mean edge/Σsize − 1/4: if the edge is 0, with 3 wins and 5 losses. Σs is treated as normal.
         """
-        ahead, unknown = self.known(population=population)
-        if abs(ahead - edge) >= unknown:
-            return float(ahead >= edge)
+        least, most = self.ends(population=population)
+        if least >= edge or most < edge:
+            return float(least >= edge)
         mean, variance = self.moments(edge / self.size.sum() - _SHIFT, population=population)
         return _normal_at(mean - edge, variance)
 
-    def known(self, *, population: bool) -> tuple[int, int]:
-        """How far ahead the labels show it to be, and how much items without one can change that."""
-        if population:
-            return 0, int(self.size.sum())
-        return int((self.wins - self.losses).sum()), int(self.left.sum())
+    def ends(self, *, population: bool) -> tuple[int, int]:
+        """The least and the greatest Σs that is possible, given the labels; of items like these, whatever they show."""
+        ahead = 0 if population else int((self.wins - self.losses).sum())
+        free = self.size if population else self.left
+        return ahead - int(free[self.silent <= 0].sum()), ahead + int(free[self.silent >= 0].sum())
 
     def moments(self, start: float, *, population: bool) -> tuple[float, float]:
         """E Σs and Var Σs, if the record begins with 8 labels, spread over the parts by their sizes, of mean `start`.
 
-        In each part the scores are then Dirichlet-multinomial.
+        In each part the scores are then Dirichlet-multinomial. Where one gives no answer, its labels begin on the side
+        of the other, or at 0.
         """
         here = self.size > 0
         wins, losses, left, size = (part[here] for part in (self.wins, self.losses, self.left, self.size))
+        silent = self.silent[here]
         begun = _BEGUN * size / max(size.sum(), 1)
+        begins = np.clip(start, np.where(silent > 0, 0, -1), np.where(silent < 0, 0, 1))
         n = size - left + begun
-        mean = (wins - losses + begun * np.clip(start, -1, 1)) / n
-        spread = (wins + losses + begun) / n - mean**2
+        mean = (wins - losses + begun * begins) / n
+        spread = (wins + losses + begun * np.where(silent, np.abs(begins), 1)) / n - mean**2
         if population:
             return float(size @ mean), float(size**2 @ (spread / (n + 1)))
         more = 1 + np.maximum(left - 1, 0) / (n + 1)
@@ -168,10 +202,10 @@ class Margin:
 def _parts(features: Features, rows: NDArray[np.bool_], lead: int) -> NDArray[np.bool_]:
     """Which items are in each part of the leader's record against each model, shape (parts, items, models)."""
     option = features.option[rows]
-    # A model without an answer, −1, has the support of "none of them", which is 0.
-    support = np.take_along_axis(features.base[rows][:, :, 0], option.astype(np.int64), axis=1)
+    support = np.take_along_axis(features.base[rows][:, :, 0], np.maximum(option, 0).astype(np.int64), axis=1)
     part = np.sign(np.rint((support[:, [lead]] - support) * option.shape[1])) + 1
-    return np.asarray((part == _PARTS) & (option != option[:, [lead]]))
+    part = np.where(option < 0, 3, np.where(option[:, [lead]] < 0, 4, part))
+    return np.asarray((part == np.arange(len(SILENT))[:, None, None]) & (option != option[:, [lead]]))
 
 
 def _beta_binomial(a: float, b: float, n: int) -> NDArray[np.float64]:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SURE, _NEAR, _BATCHES = 0.95, 0.9, 12
-_WON, _LOST, _MANY, _FAR, _PARTS = 3.0, 5.0, 400, 0.9995, 3  # as in learned/models/record.py
+_WON, _LOST, _MANY, _FAR, _PARTS = 3.0, 5.0, 400, 0.9995, 5  # as in learned/models/record.py
+_LEAST, _MORE = np.array([-1, -1, -1, 0, -1]), np.array([2, 2, 2, 1, 1])  # as `Record.scores`
 _TIE = 1e-9  # as in tasks/models.py
 _SHARP, _SHARPEST, _BY_LOT, _GROWN = 10, 5.0, 0.25, 50  # as in tasks/best.py
 # At first the belief is computed after each label; later, each time the labels have grown by a twentieth.
@@ -59,24 +60,41 @@ def _beta_binomial(a: float, b: float, n: int) -> NDArray[np.float64]:
 
 
 @formula
-def stays_ahead(wins: NDArray[np.int64], losses: NDArray[np.int64], left: NDArray[np.int64]) -> float:
-    """P(one model ends at least level with another), from the parts of their record, as `Record.stays_ahead`."""
-    ahead, rest = (wins - losses).sum(), left.sum()
+def stays_ahead(good: NDArray[np.int64], bad: NDArray[np.int64], left: NDArray[np.int64], ahead: int) -> float:
+    """P(one model ends at least level with another), from the parts of their record, as `Record.stays_ahead`.
+
+    `good` and `bad` are the labels that count for the first, and those that do not; `ahead` are its wins less losses.
+    """
+    rest = left.sum()
     mean, variance = float(ahead), 0.0
-    for k in range(len(wins)):
-        a, b, n = wins[k] + _WON, losses[k] + _LOST, left[k]
+    for k in range(len(good)):
+        a, b, n = good[k] + _WON, bad[k] + _LOST, left[k]
         share = a / (a + b)
-        mean += n * (2 * share - 1)
-        variance += 4 * n * share * (1 - share) * (1 + max(n - 1, 0) / (a + b + 1))
+        mean += n * (_LEAST[k] + _MORE[k] * share)
+        variance += _MORE[k] ** 2 * n * share * (1 - share) * (1 + max(n - 1, 0) / (a + b + 1))
     if rest == 0:
         return 1.0 if ahead >= 0 else 0.0
     normal = math.erfc(-mean / math.sqrt(2 * variance)) / 2
     if rest > _MANY or normal >= _FAR:
         return normal
-    chance = np.ones(1)
-    for k in range(len(wins)):
-        chance = np.convolve(chance, _beta_binomial(wins[k] + _WON, losses[k] + _LOST, left[k]))
-    return min(chance[max(-((ahead - rest) // 2), 0) :].sum(), 1.0)
+    chance, lowest = np.ones(1), ahead
+    for k in range(len(good)):
+        own = np.zeros(_MORE[k] * left[k] + 1)
+        own[:: _MORE[k]] = _beta_binomial(good[k] + _WON, bad[k] + _LOST, left[k])
+        chance = np.convolve(chance, own)
+        lowest += _LEAST[k] * left[k]
+    return min(chance[max(-lowest, 0) :].sum(), 1.0)
+
+
+@formula
+def _part(field: Field, i: int, first: int, second: int) -> int:
+    """The part of a record that an item belongs to, by the options that the two models choose, as `_parts` there."""
+    if second < 0:
+        return 3
+    if first < 0:
+        return 4
+    gap = field.base[i, first, 0] - field.base[i, second, 0]
+    return 1 if abs(gap) * field.option.shape[1] < 0.5 else (2 if gap > 0 else 0)
 
 
 @formula
@@ -85,17 +103,20 @@ def unbeaten(field: Field, free: NDArray[np.bool_], lead: int) -> float:
     items, models = field.option.shape
     least = 1.0
     for h in range(models):
-        wins, losses, left = np.zeros(_PARTS, np.int64), np.zeros(_PARTS, np.int64), np.zeros(_PARTS, np.int64)
+        good, bad, left = np.zeros(_PARTS, np.int64), np.zeros(_PARTS, np.int64), np.zeros(_PARTS, np.int64)
+        ahead = 0
         for i in range(items):
             first, second = field.option[i, lead], field.option[i, h]
             if first != second:
-                # A model without an answer, −1, has the support of "none of them", which is 0.
-                gap = field.base[i, first, 0] - field.base[i, second, 0]
-                part = 1 if abs(gap) * models < 0.5 else (2 if gap > 0 else 0)
-                left[part] += free[i]
-                wins[part] += not free[i] and first == field.true[i]
-                losses[part] += not free[i] and second == field.true[i]
-        least = min(least, stays_ahead(wins, losses, left))
+                part = _part(field, i, first, second)
+                if free[i]:
+                    left[part] += 1
+                else:
+                    won, lost = first == field.true[i], second == field.true[i]
+                    ahead += int(won) - int(lost)
+                    good[part] += won or (part == 4 and not lost)
+                    bad[part] += lost or (part == 3 and not won)
+        least = min(least, stays_ahead(good, bad, left, ahead))
         if least < _SURE:
             break  # not sure, whatever the other rivals' records say
     return least
