@@ -294,7 +294,7 @@ class Views:
         rows, simple = task.cells(pools, groups), metric.marginal and not metric.high_is_bad
         if model is None and not simple:
             raise SpecError(
-                f"{subject.name!r} is about several models, and {type(metric).__name__}() is about one. Name it, with ",
+                f"{subject.name!r} is about several models, and this question is about one of them. Name it, with ",
                 Argument("model"),
                 ".",
             )

@@ -101,6 +101,42 @@ def test_a_row_for_each_item_and_model(tmp_path, monkeypatch):
     assert len(fl.load("audit.db", "long").pool) == 30
 
 
+def test_a_row_for_each_item_and_model_whose_answers_have_a_doubtful_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [(i, model, "yn"[(i + k) % 3 % 2]) for i in range(30) for k, model in enumerate(["old", "new"])]
+    write(tmp_path / "long.csv", ["item", "model", "answer"], rows)
+    refused = run("new", "audit.db", "long.csv", "--best", code=2).output
+    assert "If there is a row for each item and model, and 'model' says which model it is" in refused
+    said = run("new", "audit.db", "long.csv", "--models", "model", "--id", "item", "--best").output
+    assert "models      2: 'old', 'new'" in said
+    assert len(fl.load("audit.db", "long").pool) == 30
+
+
+def test_confidences_of_a_wide_file_can_be_left_out(tmp_path, monkeypatch):
+    """A missing confidence is refused with the option that leaves them out, and then that must work."""
+    monkeypatch.chdir(tmp_path)
+    rows = [(i, "yn"[i % 2], "ynn"[i % 3], 0.9, "" if i % 5 else 0.8) for i in range(60)]
+    write(tmp_path / "wide.csv", ["id", "gpt", "llama", "gpt_confidence", "llama_confidence"], rows)
+    wide = ("wide.csv", "--models", "gpt,llama", "--best")
+    refused = run("new", "audit.db", *wide, code=2).output
+    assert "read without that column, with --confidence none" in refused
+    assert "class of its own" not in refused
+    assert "confidence  none" in run("new", "audit.db", *wide, "--confidence", "none").output
+    assert fl.load("audit.db", "wide").whole.confidences is None
+
+
+def test_a_group_with_few_labels_rests_on_other_groups_and_not_on_other_models(two, tmp_path):
+    """Every model has the same labels, so a number with few of its own comes from other groups."""
+    rows = [(i, "n" if k < 40 else "y", "b" if k < 100 else "a") for k, i in enumerate(two)]
+    write(tmp_path / "first.csv", ["id", "answer", "site"], rows)
+    write(tmp_path / "second.csv", ["id", "answer"], [(i, "ny"[k % 2]) for k, i in enumerate(two)])
+    run("new", "audit.db", "first.csv", "second.csv", "--best", "--groups", "column:site")
+    labels = [(i, "ny"[k % 2]) for k, i in enumerate(two) if k >= 200]
+    run("tell", "audit.db", write(tmp_path / "labels.csv", ["id", "label"], labels), "--adopt")
+    said = [line for line in run("answer", "audit.db").stdout.splitlines() if line.startswith("b: ")]
+    assert [line.rpartition("  ")[2] for line in said] == ["mostly from other groups"] * 2
+
+
 def test_a_packed_file_needs_no_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.savez("both.npz", predicted=np.array([[0, 1], [1, 1], [0, 0]]), models=["a", "b"], classes=["x", "y"])

@@ -30,7 +30,9 @@ def group_rows(reading: Reading) -> tuple[GroupRow, ...]:
     for row, evidence, prior in zip(reading.measured.rows(), judge(reading), reading.prior_shares, strict=True):
         name = row["group"]
         places: dict[str, Any] = {column: ranked[name].get(column) for column in _PLACES} if name in ranked else {}
-        note = NOTES[evidence].format(nouns=reading.nouns, beside=beside(reading.audit.pool))
+        # A row of several models with few labels is one of a group, and every model has the same labels there.
+        nouns = "groups" if task.of_models else reading.nouns
+        note = NOTES[evidence].format(nouns=nouns, beside=beside(reading.audit.pool))
         right = None if reading.right is None else reading.right[name]
         backed = is_backed(reading.own_labels(row), row["n"], reading.audit.spec.target)
         if reading.shown is not None:

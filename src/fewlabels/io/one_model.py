@@ -127,7 +127,7 @@ def _confidence(
             raise InputError(
                 "the confidence is missing (empty or NaN). Fill it in, or read without that column, with ",
                 Argument("confidence", "none"),
-                f". {NO_ANSWER}.",
+                "." if gaps else f". {NO_ANSWER}.",
                 at=at,
             )
         fix: tuple[Piece, ...] = (

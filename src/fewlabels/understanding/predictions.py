@@ -57,7 +57,7 @@ def understood_in(
     if options.confidence == NOTHING:
         options = replace(options, confidence=None)
         if isinstance(source, Source):
-            source = _without_confidence(source)
+            source = _without_confidence(source, split_names(options.models))
         else:
             source = {name: _without_confidence(part) for name, part in source.items()}
     if isinstance(source, Source):
@@ -99,9 +99,8 @@ def _one_source(
     if options.verdict:
         source, own_ids = with_own_ids(source, options, guessed.id)
     models = split_names(options.models)
-    if models is not None and len(models) == 1 and guessed.predicted not in (None, models[0]):
-        parts = split_by(source, models[0])  # a row for each item and model
-        return _several_sources(parts, options, content, columns)
+    if models is not None and len(models) == 1 and _says_which_model(source, models[0], options, guessed):
+        return _several_sources(split_by(source, models[0]), options, content, columns)
     if has_several(source, models) or guessed.models:
         models = models or (None if has_several(source, None) else guessed.models)
         return _wide(source, models, options, guessed, content, columns)
@@ -226,13 +225,32 @@ def _shown(
     return pool, [*lines, *left_over([name for name in unused if name not in (content or ())])]
 
 
-def _without_confidence(source: Source) -> Source:
-    """Remove every column that could be taken for a confidence from a source."""
-    from fewlabels.io.finder import guess
+def _says_which_model(source: Source, column: str, options: ReadOptions, guessed: Guess) -> bool:
+    """Whether there is a row for each item and model, and a column says which model it is.
 
+    Then another column has the answers, or the ids that were named occur more than once.
+    """
+    if guessed.predicted is not None or column not in source.columns or options.id is None:
+        return guessed.predicted not in (None, column)
+    ids = source.table([options.id])[options.id]
+    return len(ids.unique()) < len(ids)
+
+
+def _without_confidence(source: Source, models: Sequence[str] | None = None) -> Source:
+    """Remove every column that could be taken for a confidence from a source, also for that of one of several models."""
+    from fewlabels.io.finder import guess
+    from fewlabels.io.finder.models import stated_by
+
+    named = [stated_by(source, model) for model in models or guess(source).models or ()]
+    for name in filter(None, named):
+        source = _without_column(source, name)
     while (name := guess(source).confidence) is not None:
-        source = replace(source, schema=source.schema.remove(source.schema.get_field_index(name)))
+        source = _without_column(source, name)
     return source
+
+
+def _without_column(source: Source, name: str) -> Source:
+    return replace(source, schema=source.schema.remove(source.schema.get_field_index(name)))
 
 
 def _without(pool: Pool, name: str | None) -> Pool:

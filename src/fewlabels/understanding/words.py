@@ -61,13 +61,18 @@ def class_pieces(pool: Pool) -> tuple[str, ...]:
 
 def unclear(source: Source, guessed: Guess) -> str:
     """Say that no predictions were found, and what to do."""
-    from fewlabels.io.finder.names import DECIDED, VERDICT, of_one_class
+    from fewlabels.io.finder.names import DECIDED, MODELS, VERDICT, bare, of_one_class
     from fewlabels.wording import some_of
 
     truth, sure = guessed.truth, guessed.confidence
     verdict = next((name for name in source.columns if VERDICT.search(name)), None)
     decided = next((name for name in source.columns if name != truth and DECIDED.fullmatch(name)), None)
     words = f"{source.name} has the columns {some_of(source.columns)}, and none is clearly the classifier's answer. "
+    if model := next((name for name in source.columns if bare(name) in MODELS), None):
+        words += (
+            f"If there is a row for each item and model, and {model!r} says which model it is, add --models {model!r} "
+            "and name the column of items with --id. "
+        )
     if truth is not None:
         words += f"{truth!r} looks like true labels; if it is the predicted class, add --predicted {truth!r}. "
     if decided is not None:

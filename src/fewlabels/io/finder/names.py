@@ -59,6 +59,8 @@ PATTERNS = (
 )
 # The probability of one class, told by a name such as proba_1 or spam_probability.
 ONE_CLASS = (*(pattern for pattern in PATTERNS if "ogit" not in pattern), "*_prob", "*_proba", "*_probability")
+# Columns that say which of several models a row is about.
+MODELS = ("model", "modelname", "modelid", "llm", "classifier", "system", "prompt", "promptid", "variant", "run")
 # Columns with long text that give the answer away: an annotator who reads them is not blind.
 TELLING = re.compile("(?i)pred|reason|rational|explan|thought|response|output|completion|answer|model|llm|gpt|raw")
 # What may stand before or after the name of a model in the name of a column with its answers.

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from fewlabels.learned.models.voices import Features
 
 # Wins and losses that each part of a record begins with. There are more losses: whoever leads was lucky, and the record
-# is looked at after every label. Where one gives no answer, they are what counts for the leader, and what does not.
+# is looked at after every label. Where one gives no answer, an item scores 0 or 1 instead of −1 or 1, so half as many
+# labels are as cautious: some that count for the leader, and more that do not.
 BEFORE = (3.0, 5.0)
 # The scores of all parts together begin with this many labels, whose mean is this far on the other side of a claim.
 _BEGUN, _SHIFT = sum(BEFORE), (BEFORE[1] - BEFORE[0]) / sum(BEFORE)
@@ -75,10 +76,9 @@ class Record:
         Where both answer, labels that show both to be wrong count as neither.
         """
         asked, silent = self.size - self.left, self.silent[:, None]
-        return (
-            np.where(silent < 0, asked - self.losses, self.wins) + BEFORE[0],
-            np.where(silent > 0, asked - self.wins, self.losses) + BEFORE[1],
-        )
+        good = np.where(silent < 0, asked - self.losses, self.wins)
+        bad = np.where(silent > 0, asked - self.wins, self.losses)
+        return good + BEFORE[0] * self.scores[1] / 2, bad + BEFORE[1] * self.scores[1] / 2
 
     @property
     def scores(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

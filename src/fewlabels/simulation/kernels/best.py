@@ -68,7 +68,7 @@ def stays_ahead(good: NDArray[np.int64], bad: NDArray[np.int64], left: NDArray[n
     rest = left.sum()
     mean, variance = float(ahead), 0.0
     for k in range(len(good)):
-        a, b, n = good[k] + _WON, bad[k] + _LOST, left[k]
+        a, b, n = good[k] + _WON * _MORE[k] / 2, bad[k] + _LOST * _MORE[k] / 2, left[k]
         share = a / (a + b)
         mean += n * (_LEAST[k] + _MORE[k] * share)
         variance += _MORE[k] ** 2 * n * share * (1 - share) * (1 + max(n - 1, 0) / (a + b + 1))
@@ -80,7 +80,8 @@ def stays_ahead(good: NDArray[np.int64], bad: NDArray[np.int64], left: NDArray[n
     chance, lowest = np.ones(1), ahead
     for k in range(len(good)):
         own = np.zeros(_MORE[k] * left[k] + 1)
-        own[:: _MORE[k]] = _beta_binomial(good[k] + _WON, bad[k] + _LOST, left[k])
+        start = _MORE[k] / 2
+        own[:: _MORE[k]] = _beta_binomial(good[k] + _WON * start, bad[k] + _LOST * start, left[k])
         chance = np.convolve(chance, own)
         lowest += _LEAST[k] * left[k]
     return min(chance[max(-lowest, 0) :].sum(), 1.0)
