@@ -147,7 +147,7 @@ def test_one_model_is_read_from_labels_that_were_asked_about_all():
     f1 = audit.estimates(metric=fl.F1(), model="new")
     assert f1["labelled"] == [100]
     assert 0 < f1["low"][0] < f1["high"][0] < 1
-    with pytest.raises(SpecError, match="this question is about one of them. Name it, with model="):
+    with pytest.raises(SpecError, match="this question is about one of them"):
         audit.estimates(metric=fl.F1())
 
 

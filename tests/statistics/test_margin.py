@@ -161,3 +161,22 @@ def test_where_two_models_never_differ_in_a_pool_they_are_equal_for_certain() ->
         overall, north, south = audit.answer(draws=400).table.rows()
         assert [south[name] for name in ("less", "equal", "more")] == [0, 1, 0]
         assert max(north["more"], overall["more"]) <= (labels + 1) / (labels + 2)
+
+
+def test_where_two_models_never_differ_other_items_like_these_can() -> None:
+    """Such a group read 10, 80 and 10% beside an interval of 0; no label of other items says anything about it."""
+    true = np.arange(900) % 2
+    second = true.copy()
+    second[:12] = 1 - second[:12]
+    said, site = np.array(["no", "yes"]), np.repeat(["north", "south", "west"], [60, 60, 780])
+    pool = fl.read_pool({"site": site, "a": said[true], "b": said[second]}, models=["a", "b"])
+    audit = fl.create(None, "pair", pool, "column:site", task=fl.CompareModels(fl.Accuracy(), "a", "b"))
+    for labels in (0, 5):
+        audit.tell({item: str(said[true[int(item)]]) for item in audit.ask(labels).ids} if labels else {})
+        _, _, south, west = audit.answer(draws=4_000).table.rows()
+        for row, n in ((south, 60), (west, 780)):
+            assert row["mean"] == 0
+            assert row["low"] == pytest.approx(-1.96 / (n + 1), rel=0.1)
+            assert row["high"] == pytest.approx(1.96 / (n + 1), rel=0.1)
+        assert south["equal"] == pytest.approx(0.458, abs=0.03)  # P(|Δ| ≤ 0.01), with an sd of 1/61
+        assert west["equal"] == 1

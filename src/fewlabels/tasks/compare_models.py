@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 _SOME = 0.005
 # A difference that varies less is as good as certain.
 _LEAST_SD = 1e-9
+# The generator of the differences among items like those of a group in which two models never differ.
+_SEED = 0x73616D65
 
 
 @register
@@ -140,20 +142,21 @@ class CompareModels(ModelsTask):
         It is not more than `surest`, and not more than the record of the two allows. The belief is drawn towards equal,
         and learns who is right where the two differ from more than their record; near the edge of a region, somebody
         who looks after every label would believe it too soon. Where all items of a pool on which the two differ have a
-        label, or there are none, the difference is known.
+        label, the difference is known; where there are none, no label can say more than the belief does.
         """
         population = belief.target == "population"
         margins = self._margins(belief, cells)
         allowed = np.array([each.regions(self.rope * size + TIE, population=population) for each, size in margins])
         is_known = np.array([not np.ptp(each.ends(population=population)) for each, _ in margins])
         most = np.minimum(allowed, surest(belief, self.asks(cells)))
-        return most if population else np.where(is_known[:, None], allowed, most)
+        return np.where(is_known[:, None], allowed, most)
 
     def apart(self, values: NDArray[np.float64], belief: Belief, cells: Cells) -> NDArray[np.float64]:
         """Draws of Δ over all and in each group: (draws, groups, models) to (draws, 1 or 1 + groups).
 
         They are spread no less than the record of the two alone would be, if it began at their mean, and if its
-        variance were the share that the belief about single items leaves unexplained among the labels.
+        variance were the share that the belief about single items leaves unexplained among the labels. Where two never
+        differ on n items, other items like these can differ: by 1/(n + 1), as a standard deviation.
         """
         apart = self._differences(values, rows_of(cells))
         population = belief.target == "population"
@@ -163,7 +166,9 @@ class CompareModels(ModelsTask):
             _, variance = margin.moments(mean[row] * size / max(margin.size.sum(), 1), population=population)
             wider = max((share * variance) ** 0.5 / size / max(sd[row], _LEAST_SD), 1.0)
             ends = (-1.0, 1.0) if population else (end / size for end in margin.ends(population=False))
-            if wider > 1:
+            if population and not margin.size.any():
+                apart[:, row] = np.random.default_rng(_SEED).standard_normal(len(apart)) / (size + 1)
+            elif wider > 1:
                 apart[:, row] = np.clip(mean[row] + wider * (apart[:, row] - mean[row]), *ends)
         return apart
 

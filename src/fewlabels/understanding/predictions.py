@@ -237,13 +237,13 @@ def _says_which_model(source: Source, column: str, options: ReadOptions, guessed
 
 
 def _without_confidence(source: Source, models: Sequence[str] | None = None) -> Source:
-    """Remove every column that could be taken for a confidence from a source, also for that of one of several models."""
+    """Remove every column that could be taken for a confidence from a source, or for that of one of several models."""
     from fewlabels.io.finder import guess
     from fewlabels.io.finder.models import stated_by
 
-    named = [stated_by(source, model) for model in models or guess(source).models or ()]
-    for name in filter(None, named):
-        source = _without_column(source, name)
+    for model in models or guess(source).models or ():
+        if (stated := stated_by(source, model)) is not None:
+            source = _without_column(source, stated)
     while (name := guess(source).confidence) is not None:
         source = _without_column(source, name)
     return source
