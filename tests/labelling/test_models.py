@@ -290,6 +290,8 @@ def test_the_picture_names_no_best_model_too_early_and_says_why_a_likelier_one_i
     later = Models(0.95, (row("a", 0.8), row("b", 0.15), row("c", 0.05)), ("a",))
     assert later.finding() == "a is the best so far, with a probability of 80%"
     assert "more probably" not in later.caption()
+    close = Models(0.95, (row("a", 0.2512), row("b", 0.2516), row("c", 0.25)), ("a",))
+    assert "more probably" not in close.caption()  # both are written as 25%
 
 
 def test_a_report_about_models_promises_no_shorter_ranges():

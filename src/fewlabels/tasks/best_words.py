@@ -167,7 +167,9 @@ def _rather(style: Style, first: Mapping[str, Any], others: list[Mapping[str, An
     rival = max(others, key=lambda row: row["chance"], default=None)
     if rival is None or probability(rival["chance"]) == probability(first["chance"]):
         return ""
-    if rival["chance"] <= first["chance"] or style.change(rival["regret"]) == style.change(first["regret"]):
+    if rival["chance"] <= first["chance"] or rival["regret"] <= first["regret"]:
+        return ""
+    if style.change(rival["regret"]) == style.change(first["regret"]):
         return ""
     return f" {_short(rival)} has a chance of {probability(rival['chance'])}, but costs more on average."
 
