@@ -1,14 +1,14 @@
 """Several models on one pool: the best of them, the difference of two, honesty.
 
-python benchmarks/models.py --data DIR [--runs 60] [--what best,oracle,compare,pairs,honest,lots,anchors]
+python benchmarks/models.py --data DIR [--runs 60] [--what best,oracle,compare,gaps,pairs,honest,lots,anchors]
     [--pools NAMES] [--parts all]
 
 DIR has NPZ files with `predicted` (items × models), `labels`, `models`, `classes` and perhaps `confidence`.
 
 best: percent of runs in which the chosen model is the best, on 1,000 items drawn at random, beside the baselines.
 oracle: the same if somebody knew which two models are the best, and labels went only where these two differ.
-compare: error, stated sd and coverage of the difference of the best model and the next, or one that is about 5 or 30
-points behind, with and without their confidences.
+compare: error, stated sd and coverage of the difference of the two best models, with and without their confidences.
+gaps: the same for the best model and others that are about 0, 5, 15, 30 and 50 points behind.
 pairs: the same for two pairs of public models that have confidences, as they are, said in five words, and left out.
 honest: how often "95% sure" is right, at the moment it is first said, also on parts of each pool: the ten best models,
 ten at random, all but the three best, half of the items.
@@ -95,29 +95,22 @@ def oracle(pool: Pool, labels: list[int], name: str, runs: int) -> None:
         print(f"{name}, {runs} runs, {BUDGETS} labels, {who}: best {percent}%, lost {points} points", flush=True)
 
 
-# How far the second model is behind the best in `compare`: as little as any, and about so much, in points.
-GAPS = (0, 5, 30)
-
-
 def compare(pool: Pool, labels: list[int], name: str, runs: int) -> None:
-    """The difference of the best model and some others, near and far, with confidences and without."""
-    right = (pool.answers == np.asarray(labels)[:, None]).mean(axis=0)
-    first, *others = np.argsort(-right, kind="stable").tolist()
-    seconds = [min(others, key=lambda h: abs(right[first] - right[h] - gap / 100)) for gap in GAPS]
+    """The difference of the two best models, with confidences and without."""
+    right = pool.answers == np.asarray(labels)[:, None]
+    a, b = np.argsort(-right.mean(axis=0))[:2].tolist()
+    task = fl.CompareModels(fl.Accuracy(), pool.models[a], pool.models[b])
     rest = tuple(replace(one, confidence=None) for one in pool.rest)
     bare = replace(pool, confidence=None, score_sums=None, rest=rest)
     for title, some in (("with confidences", pool), ("answers only", bare)):
         if some is pool and pool.confidences is None:
             continue
-        for second in dict.fromkeys(seconds):
-            task = fl.CompareModels(fl.Accuracy(), pool.models[first], pool.models[second])
-            table = simulate_models(
-                some, labels, task=task, methods="learned+default,random,disagreements", budgets=(50, 100, 200),
-                items=min(len(labels), 5_000), runs=runs, jobs=1,
-            )  # fmt: skip
-            scores = ("error", "sd", "coverage", "sure", "sure-right")
-            apart = 100 * (right[first] - right[second])
-            show(f"{name}, {title}: {task.a} against {task.b}, {apart:.1f} points, at 50, 100, 200", table, scores)
+        table = simulate_models(
+            some, labels, task=task, methods="learned+default,random,disagreements", budgets=(50, 100, 200),
+            items=min(len(labels), 5_000), runs=runs,
+        )  # fmt: skip
+        scores = ("error", "sd", "coverage", "sure", "sure-right")
+        show(f"{name}, {title}: {task.a} against {task.b} at 50, 100, 200 labels", table, scores)
 
 
 PARTS = ("all", "ten best", "any ten", "all but three", "half")
@@ -242,24 +235,45 @@ def pairs(folder: Path, runs: int, items: int, budgets: tuple[int, ...] = (50, 1
                 pick = rng.choice(len(true), min(items or len(true), len(true)), replace=False)
                 arrays = {"predicted": said[pick], "models": ["a", "b"], "classes": classes}
                 pool = fl.read_pool(arrays if known is None else arrays | {"confidence": known[pick]})
-                found.append(_pair(pool, true[pick], budgets, rng))
-            error, sd, covered = np.moveaxis(np.array(found, dtype=float), 2, 0)
-            rmse, held = np.sqrt((error**2).mean(axis=0)), covered.mean(axis=0)
-            binomial = np.sqrt(np.maximum(held * (1 - held), 0.05 * 0.95) / runs)
-            print(
-                f"{name}, confidences {how}, {budgets} labels: rmse {np.round(100 * rmse, 2)}, stated sd "
-                f"{np.round(100 * sd.mean(axis=0), 2)}, covered {np.round(100 * held)} ± "
-                f"{np.round(100 * binomial, 1)}%",
-                flush=True,
-            )  # fmt: skip
+                found.append(_pair(pool, true[pick], ("a", "b"), budgets, rng))
+            _tell(f"{name}, confidences {how}, {budgets} labels", found)
 
 
-def _pair(pool: Pool, true: Any, budgets: tuple[int, ...], rng: np.random.Generator) -> list[tuple[float, float, bool]]:
+def _tell(title: str, found: list[list[tuple[float, float, bool]]]) -> None:
+    """Print the errors of runs, what was stated, and how often the intervals held."""
+    error, sd, covered = np.moveaxis(np.array(found, dtype=float), 2, 0)
+    rmse, held = np.sqrt((error**2).mean(axis=0)), covered.mean(axis=0)
+    binomial = np.sqrt(np.maximum(held * (1 - held), 0.05 * 0.95) / len(found))
+    print(
+        f"{title}: rmse {np.round(100 * rmse, 2)}, stated sd {np.round(100 * sd.mean(axis=0), 2)}, covered "
+        f"{np.round(100 * held)} ± {np.round(100 * binomial, 1)}%",
+        flush=True,
+    )  # fmt: skip
+
+
+def gaps(pool: Pool, labels: list[int], name: str, runs: int, budgets: tuple[int, ...] = (20, 50, 100, 200)) -> None:
+    """The difference of the best model and others, near and far, on 1,000 items, as in `pairs`."""
+    right = (pool.answers == np.asarray(labels)[:, None]).mean(axis=0)
+    first, *others = np.argsort(-right, kind="stable").tolist()
+    wanted = [min(others, key=lambda h: abs(right[first] - right[h] - gap / 100)) for gap in (0, 5, 15, 30, 50)]
+    for second in dict.fromkeys(wanted):
+        pair, found = (pool.models[first], pool.models[second]), []
+        for run in range(runs):
+            some, true = part("all", pool, labels, run)
+            found.append(_pair(some, np.asarray(true), pair, budgets, np.random.default_rng(run)))
+        apart = 100 * (right[first] - right[second])
+        _tell(f"{name}, {pair[0]} and {pair[1]}, {apart:.1f} points apart, {budgets} labels", found)
+
+
+def _pair(
+    pool: Pool, true: Any, pair: tuple[str, str], budgets: tuple[int, ...], rng: np.random.Generator
+) -> list[tuple[float, float, bool]]:
     """Error, stated sd and whether the interval holds, at each budget of one run."""
-    task = fl.CompareModels(fl.Accuracy(), "a", "b")
+    task = fl.CompareModels(fl.Accuracy(), *pair)
     cells = task.cells(pool, fl.whole(pool))
-    right = pool.answers == true[:, None]
-    exact = float(right[:, 0].mean() - right[:, 1].mean())
+    right = (pool.answers == true[:, None]).mean(axis=0)
+    a, b = (pool.models.index(one) for one in pair)
+    exact = float(right[a] - right[b])
     order, prior = rng.permutation(np.flatnonzero(task.asks(cells))), fl.Learned().on(cells, "pool")
     found = []
     for budget in budgets:
@@ -267,13 +281,13 @@ def _pair(pool: Pool, true: Any, budgets: tuple[int, ...], rng: np.random.Genera
         belief = prior.belief(Outcomes.of(cells, items, true[items]))
         apart = task.apart(task.split(belief.draws(rng, 400)[..., 0], cells), belief, cells)[:, 0]
         low, high = np.quantile(apart, [0.025, 0.975])
-        found.append((float(apart.mean()) - exact, float(apart.std()), bool(low <= exact <= high)))
+        found.append((float(apart.mean()) - exact, float(apart.std()), bool(low - 1e-9 <= exact <= high + 1e-9)))
     return found
 
 
 def of_pool(folder: Path, name: str, what: list[str], runs: int, parts: list[str]) -> None:
     """Run what is asked about one pool."""
-    asked = [ask for ask in (best, oracle, anchors, compare) if ask.__name__ in what]
+    asked = [ask for ask in (best, oracle, anchors, compare, gaps) if ask.__name__ in what]
     if not asked and "honest" not in what:
         return
     pool, labels = read(folder, name)

@@ -93,7 +93,11 @@ class Models(Plot):
             f"Each line is the {chosen(self.level)} range of how often a model is right; the dot is the best guess. "
             "Beside it is the probability that no other model is better. It is at most what the first model's record "
             "against each rival allows, so these can add up to less than 100%. "
-            + ("The first is expected to be right most often, though another is more probably the best. " if rather else "")
+            + (
+                "The first is expected to be right most often, though another is more probably the best. "
+                if rather
+                else ""
+            )
             + "Point at a row, or touch it, to see how far it is behind the first. Models whose lines overlap can "
             "still be ranked: where they agree, they share the same uncertainty."
         )
