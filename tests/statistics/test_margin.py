@@ -141,6 +141,21 @@ def test_an_interval_is_no_narrower_than_that_of_the_record() -> None:
     assert row["high"] - row["low"] >= 0.93 * 2 * 1.96 * (share * variance) ** 0.5 / len(true)
 
 
+def test_what_was_fitted_to_coins_explains_nothing() -> None:
+    """Seven parameters fit 25 tosses of a coin better than they would fit others: that is allowed for."""
+    shares = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        said = np.column_stack([np.zeros(200, dtype=int), np.ones(200, dtype=int), rng.integers(0, 2, 200)])
+        arrays = {"predicted": said, "models": ["a", "b", "c"], "classes": ["x", "y"]}
+        pool = fl.read_pool(arrays | {"confidence": rng.uniform(0.5, 1, said.shape)})
+        cells = fl.CompareModels(fl.Accuracy(), "a", "b").cells(pool, fl.whole(pool))
+        items = rng.permutation(200)[:25]
+        belief = fl.Learned().on(cells, "pool").belief(Outcomes.of(cells, items, rng.integers(0, 2, 25)))
+        shares.append(joint(belief).learning.unexplained(0, 1))
+    assert min(shares) > 0.95
+
+
 def test_where_two_models_never_differ_in_a_pool_they_are_equal_for_certain() -> None:
     """A group like that was equal with 50%, and each of the two better with 25%, with an interval of one point."""
     true = np.arange(60) % 2

@@ -234,8 +234,10 @@ class Learning:
     def unexplained(self, a: int, b: int) -> float:
         """The share of the variance of scores of model a against model b that is left when single items are predicted.
 
-        ρ = (Σ (s − E s)² + 8v)/(Σ (s − s̄)² + 8v) over labels of items on which the two differ, s being 1 where a is
-        right and −1 where b is, and v the variance of s: with few labels, nothing counts as explained.
+        ρ = (Σ (s − E s)² + 8v)/(Σ (s − s̄)² + 8v) over n labels of items on which the two differ, s being 1 where a is
+        right and −1 where b is, and v the variance of s: with few labels, nothing counts as explained. E s was fitted
+        to the same labels with p parameters, so other items are further off, by (n + p)/(n − p) (Akaike's final
+        prediction error).
         """
         heard = self.panel.about(self.asked)
         differ = heard.option[:, a] != heard.option[:, b]
@@ -249,5 +251,7 @@ class Learning:
         variance = score.var()
         if not variance:
             return 1.0
-        known = len(score)
-        return min((float(off @ off) + _UNEXPLAINED * variance) / ((known + _UNEXPLAINED) * variance), 1.0)
+        known, fitted = len(score), most_parameters(self.points)
+        further = (known + fitted) / max(known - fitted, 1)
+        share = (float(off @ off) + _UNEXPLAINED * variance) / ((known + _UNEXPLAINED) * variance)
+        return float(min(further * share, 1.0))
