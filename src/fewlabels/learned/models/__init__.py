@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from fewlabels.learned.models.answers import Answers, compare_answers
-from fewlabels.learned.models.believed import ModelsBelief, OneModelBelief
+from fewlabels.learned.models.believed import ModelsBelief
 from fewlabels.learned.models.levels import LevelsBelief
+from fewlabels.learned.models.one_model import OneModelBelief
 from fewlabels.learned.models.panel import Learning, Panel
 from fewlabels.learned.models.record import BEFORE, SILENT, Margin, Record
 from fewlabels.learned.models.truth import TruthBelief
