@@ -227,7 +227,7 @@ def test_an_interrupted_beginning_leaves_nothing(tmp_path: Path) -> None:
     import duckdb
 
     file = tmp_path / "many.parquet"
-    rows = "SELECT i::VARCHAR AS id, (i % 7)::VARCHAR AS predicted, 0.5 AS confidence FROM range(8000000) t(i)"
+    rows = "SELECT i::VARCHAR AS id, (i % 7)::VARCHAR AS predicted, 0.5 AS confidence FROM range(20000000) t(i)"
     duckdb.sql(f"COPY ({rows}) TO '{file}'")
     command = [sys.executable, "-m", "fewlabels", "new", str(tmp_path / "audit.db"), str(tmp_path / "*.parquet")]
     for pause in (1.5, 2.5):

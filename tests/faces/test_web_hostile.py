@@ -259,7 +259,7 @@ def test_who_goes_away_during_a_request_is_no_crash(monkeypatch: pytest.MonkeyPa
         pa.array([2**31 - 1] * 60, pa.int32()).cast(pa.date32()),
         pa.array([-(2**62)] * 60).cast(pa.timestamp("us")),
         pa.array([3] * 60).cast(pa.timestamp("s", "Nowhere/None")),
-        pa.array([2**62] * 60).cast(pa.duration("s")),
+        pa.array([2**62] * 60).cast(pa.duration("s")),  # a length of time needs no calendar
     ],
     ids=["dates", "times", "zones", "durations"],
 )
@@ -270,7 +270,7 @@ def test_times_that_no_calendar_has_are_said_and_no_crash(when: pa.Array[Any]) -
     with desk() as (client, _):
         answer = upload(client, file.getvalue(), "times.parquet")
         assert answer.status_code in (200, 422)
-        assert "times outside the years 1 to 9999" in words(answer)
+        assert ("times outside the years 1 to 9999" in words(answer)) != pa.types.is_duration(when.type)
 
 
 @pytest.mark.parametrize("name", ["tickets.csv", "tickets.parquet"])

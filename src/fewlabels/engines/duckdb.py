@@ -181,8 +181,8 @@ class DuckDBTable(RemoteTable):
             fault = csvs.fault_in(named_first(self._texts_in, str(error)))
             if fault is not None:
                 return fault
-        if finds_nothing(str(error)):
-            return InputError(f"no file matches {self.name}. Check the pattern, and the folder that it begins in.")
+        if missing := missing_in(str(error)):
+            return InputError(f"no file matches {missing}. Check the pattern, and the folder that it begins in.")
         return InputError(f"{self.name} cannot be read: {sentence_of(error)}")
 
 
@@ -197,13 +197,14 @@ def extension_in(words: str) -> str | None:
     return match[1] if match else None
 
 
-def finds_nothing(words: str) -> bool:
-    """Whether DuckDB says that no file matches a pattern. Its error is an `IOException`, as for much else.
+def missing_in(words: str) -> str | None:
+    """The file or pattern that matches nothing, if DuckDB says so; its error is an `IOException`, as for much else.
 
-    >>> finds_nothing('IO Error: No files found that match the pattern "p*.parquet"')
-    True
+    >>> missing_in('IO Error: No files found that match the pattern "p*.parquet"')
+    'p*.parquet'
     """
-    return "No files found that match the pattern" in words
+    match = re.search(r'No files found that match the pattern "(.*)"', words)
+    return match[1] if match else None
 
 
 def named_first(files: Sequence[str], words: str) -> list[str]:

@@ -119,7 +119,7 @@ def items_affected(row: Mapping[str, Any], target: str, level: float) -> tuple[f
     log_chance = betaln(k + a, left - k + b) - betaln(a, b) - betaln(k + 1, left - k + 1) - math.log(left + 1)
     first, last = np.searchsorted(np.exp(log_chance).cumsum(), [0.5 - level / 2, 0.5 + level / 2]).tolist()
     mid = left * mean
-    return seen + mid, seen + min(first, mid), seen + max(min(last, left), mid)
+    return seen + mid, float(seen + min(first, mid)), float(seen + max(min(last, left), mid))
 
 
 def confused(table: Table, rows: Sequence[GroupRow]) -> tuple[Confused, ...]:

@@ -133,7 +133,7 @@ class DatabaseFile:
             return
         counts = _counts(Path(f"{self.path}-wal"))
         # Others may write meanwhile: the file only comes nearer to the end of its log.
-        if counts and (before > counts[-1] or (self._stored() or 0) < counts[0] - 1):
+        if counts and (before > max(counts) or (self._stored() or 0) < counts[0] - 1):
             raise StoreError(
                 f"{self.path.name}-wal does not belong to {self._shown}: the file was copied there while another one "
                 "was in use, or after a crash. Opening both together would damage them. Move "
