@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 KAPPAS = np.array([0.5, 2.0, 8.0, 30.0, 100.0, 400.0])
 # σ, by how much classes are missed more or less often than expected, beyond what κ allows for.
 COLUMNS = np.array([0.0, 0.25, 0.6])
+# Beyond this log evidence a row is wild for certain.
+_MOST = 50.0
 # Steps to the w, and a change of log w that is small enough.
 _STEPS, _NEAR = 12, 0.01
 
@@ -53,6 +55,21 @@ class Shown(NamedTuple):
         value = np.log(alpha[..., once]).sum(axis=-1) + (gammaln(again + n) - gammaln(again)).sum(axis=-1)
         of_rows = len(self.total) * gammaln(KAPPAS) - gammaln(KAPPAS[:, None] + self.total).sum(axis=1)
         return value + of_rows.reshape(kappa.shape[:-1])
+
+    def wilder(self, share: NDArray[np.float64], kappa: float) -> NDArray[np.float64]:
+        """By how much this κ explains each row better than those of the grid: (..., entries) to (κs, ..., rows).
+
+        It is a difference of log evidence, at most `_MOST`.
+        """
+
+        def explained(kappa: float) -> NDArray[np.float64]:
+            alpha = kappa * share
+            return _sums(gammaln(alpha + self.n) - gammaln(alpha), self.row, len(self.total)) + (
+                gammaln(kappa) - gammaln(kappa + self.total)
+            )
+
+        by_wild = explained(kappa)
+        return np.minimum(np.stack([by_wild - explained(usual) for usual in KAPPAS.tolist()]), _MOST)
 
     def told(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
         """How many mistakes of each entry say something about w, shape (..., entries).

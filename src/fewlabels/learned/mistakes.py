@@ -2,8 +2,9 @@
 
 Given that the prediction is wrong, the outcome shares of row c are q_c ~ Dirichlet(κ m_c), m_cj ∝ w_j e_cj^b, where e_c
 are the shares that are expected among its mistakes there, and w_j ~ Gamma(1/σ², 1/σ²) says how much more often class j
-is missed than expected. The posterior of (b, κ, σ) is a weight for each point of a small grid; given a point, the w are
-nearly independent Gammas, and given these every row is conjugate.
+is missed than expected. A row is wild with a small probability: it may have a habit of its own, and then its κ is at
+most 2. The posterior of (b, κ, σ) is a weight for each point of a small grid; given a point, the w are
+nearly independent Gammas, and given these every row is a mixture of two conjugate ones.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from fewlabels.belief import dirichlet_draws, gamma_draws, with_rest
 from fewlabels.learned.missed import COLUMNS, KAPPAS, Columns, Shown
+from fewlabels.special import expit, logit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +45,9 @@ COLUMN_PRIOR = {
     "confidences": np.array([0.4, 0.4, 0.2]),
     "predictions": np.array([0.1, 0.3, 0.6]),
 }
+# How probable it is that a row has habits of its own, and the κ of such a row. Without it, κ is learned from all rows,
+# and twenty classes whose mistakes go everywhere made three equal mistakes of another count for next to nothing.
+WILD, WILD_KAPPA = 0.1, 2.0
 # An expected share of 0 does not make an outcome impossible.
 _FLOOR = 1e-3
 # A class that is never predicted may still be the true one: without scores it is expected like one with this part of
@@ -129,7 +134,12 @@ class Expected:
         shown, rows = Shown.of(counts[seen]), self.predicted[seen]
         own = np.stack([self.powered(b)[rows[shown.row], shown.outcome] for b in POWERS.tolist()])
         plain, log_prior = shown.fits(own), self._log_prior()
+        # How probably each row is wild, and what that adds to the evidence: here as if all w were 1.
+        better = shown.wilder(own, WILD_KAPPA)
+        wild = np.full((*plain.shape, len(counts)), WILD)
+        wild[..., seen] = expit(better + logit(WILD))
         plain += log_prior
+        plain += (habits := np.logaddexp(np.log1p(-WILD), np.log(WILD) + better).sum(axis=-1))
         log_weight = np.full((*plain.shape, len(COLUMNS)), -np.inf)
         log_weight[..., 0] = plain
         # A power that is far off otherwise is not saved by which classes are missed more often.
@@ -141,27 +151,34 @@ class Expected:
         )
         # The κ that fits best is too small as long as classes that stand out have their w at 1; so it is chosen twice.
         columns.learn(KAPPAS[plain[:, some].argmax(axis=0)][:, None])
-        columns.learn(KAPPAS[(columns.fits() + log_prior[:, some, None]).argmax(axis=0)])
-        log_weight[:, some, 1:] = columns.fits() + columns.added() + log_prior[:, some, None]
+        log_prior = (log_prior + habits)[:, some, None]
+        columns.learn(KAPPAS[(columns.fits() + log_prior).argmax(axis=0)])
+        log_weight[:, some, 1:] = columns.fits() + columns.added() + log_prior
         log_weight += np.log(COLUMN_PRIOR[self.known])
         weight = np.exp(log_weight - log_weight.max())
         weight[weight < _NEGLIGIBLE] = 0.0
         shape, w = (np.ones((len(POWERS), *columns.w.shape[1:])) for _ in range(2))
         shape[some], w[some] = columns.shape, columns.w
-        return Mistakes(self, counts, weight / weight.sum(), shape, shape / w)
+        return Mistakes(self, counts, weight / weight.sum(), shape, shape / w, wild)
 
 
 class Point(NamedTuple):
-    """A point of the grid: its weight and κ, m with all w = 1, and the Gammas of w, or None where all are 1.
+    """A point of the grid: its weight, its κ, and how probably each row is wild; m, and the Gammas of w.
 
-    Shapes: m (classes, outcomes), shape and rate (outcomes,).
+    Shapes: wild (rows,), m (classes, outcomes), shape and rate (outcomes,), or None where all w are 1.
     """
 
     weight: float
     kappa: float
+    wild: NDArray[np.float64]
     m: NDArray[np.float64]
     shape: NDArray[np.float64] | None
     rate: NDArray[np.float64] | None
+
+    @property
+    def kappas(self) -> tuple[tuple[NDArray[np.float64], float], ...]:
+        """The κ of rows, usual ones and wild ones, each with the probability that it is that of a row."""
+        return (1 - self.wild, self.kappa), (self.wild, min(self.kappa, WILD_KAPPA))
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,6 +195,8 @@ class Mistakes:
         The probability of each point, shape (κs, powers, σs).
     shape, rate
         Of the Gammas of w, two of shape (powers, σs > 0, outcomes).
+    wild
+        How probably each row is wild, shape (κs, powers, rows).
     named
         The one outcome of each row that is kept apart from all others, shape (rows,); None if all are kept apart. A
         Dirichlet whose outcomes are merged is a Dirichlet again, but expected shares are raised to their power before
@@ -189,6 +208,7 @@ class Mistakes:
     weight: NDArray[np.float64]
     shape: NDArray[np.float64]
     rate: NDArray[np.float64]
+    wild: NDArray[np.float64]
     named: NDArray[np.intp] | None = None
 
     def _points(self) -> Iterator[list[Point]]:
@@ -196,8 +216,8 @@ class Mistakes:
         for k, b in enumerate(POWERS.tolist()):
             for i in range(len(COLUMNS)):
                 gammas = (None, None) if i == 0 else (self.shape[k, i - 1], self.rate[k, i - 1])
-                each = zip(self.weight[:, k, i].tolist(), KAPPAS.tolist(), strict=True)
-                if points := [(weight, kappa) for weight, kappa in each if weight]:
+                each = zip(self.weight[:, k, i].tolist(), KAPPAS.tolist(), self.wild[:, k], strict=True)
+                if points := [point for point in each if point[0]]:
                     yield [Point(*point, self.expected.powered(b), *gammas) for point in points]
 
     def _shares(self, point: Point, w: NDArray[np.float64] | None) -> NDArray[np.float64]:
@@ -220,12 +240,12 @@ class Mistakes:
             # E q = (κm + n)/s: the sums over outcomes are needed once for each m.
             m, moved = self._mode(points[0])
             m2, mn, times = (m**2).sum(axis=1), (m * self.counts).sum(axis=1), np.zeros(len(total))
-            for weight, kappa, *_ in points:
+            for share, kappa in ((p.weight * share, kappa) for p in points for share, kappa in p.kappas):
                 s = kappa + total
-                times += weight * kappa / s
-                own += weight / s
+                times += share * kappa / s
+                own += share / s
                 squares = (kappa**2 * (m2 + moved) + 2 * kappa * mn + counts2) / s**2
-                square += weight * (squares + (1 - squares) / (s + 1))
+                square += share * (squares + (1 - squares) / (s + 1))
             mean += times[:, None] * m
         return mean + own[:, None] * self.counts, square
 
@@ -244,9 +264,8 @@ class Mistakes:
     def rows(self, rows: slice | NDArray[np.intp]) -> Mistakes:
         """The posterior of some rows, with the weights that all of them gave to the points."""
         part = replace(self.expected, predicted=self.expected.predicted[rows])
-        return replace(
-            self, expected=part, counts=self.counts[rows], named=None if self.named is None else self.named[rows]
-        )
+        named = None if self.named is None else self.named[rows]
+        return replace(self, expected=part, counts=self.counts[rows], wild=self.wild[..., rows], named=named)
 
     def single(self, outcomes: NDArray[np.intp]) -> Mistakes:
         """The posterior of one outcome of each row, with all the others as one more after it."""
@@ -261,22 +280,22 @@ class Mistakes:
         """
         drawn = np.empty((len(items), self.counts.shape[1]))
         for some, point in self._chosen(rng, len(items)):
-            mean, spread, _ = self._summed(rng, point, items[some])
-            drawn[some] = gamma_draws(rng, mean, items[some] ** 2 @ spread)
+            mean, variance, _ = self._summed(rng, point, items[some])
+            drawn[some] = gamma_draws(rng, mean, items[some] ** 2 @ variance)
         return drawn
 
     def tallies(self, rng: np.random.Generator, items: NDArray[np.int64]) -> NDArray[np.float64]:
         """Draws of how many of these items of each row show each outcome: (n, rows) to (n, outcomes).
 
-        As `sums`, but of whole items: for k of them, Dirichlet-multinomial, the variance is k(k + s) Var q. What it has
-        beyond that of Poisson counts is that of their mean.
+        As `sums`, but of whole items: for k of them the variance is k² Var q + k E q(1 − q). What it has beyond that of
+        Poisson counts is that of their mean.
         """
         drawn = np.empty((len(items), self.counts.shape[1]))
         for some, point in self._chosen(rng, len(items)):
             k = items[some].astype(float)
-            mean, spread, s = self._summed(rng, point, k)
-            variance = k**2 @ spread + k @ (spread * s[:, None])
-            drawn[some] = rng.poisson(gamma_draws(rng, mean, np.maximum(variance - mean, 0.0)))
+            mean, variance, inner = self._summed(rng, point, k)
+            beyond = k**2 @ variance + k @ inner - mean
+            drawn[some] = rng.poisson(gamma_draws(rng, mean, np.maximum(beyond, 0.0)))
         return drawn
 
     def _chosen(self, rng: np.random.Generator, n: int) -> Iterator[tuple[NDArray[np.intp], Point]]:
@@ -289,17 +308,23 @@ class Mistakes:
     def _summed(
         self, rng: np.random.Generator, point: Point, items: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Σ_c items_c E q_cj with w drawn for each of (n, rows) items, Var q at the mode of w, and s of each row."""
-        s = point.kappa + self.counts.sum(axis=1)
-        mode, _ = self._mode(point)
-        q = (point.kappa * mode + self.counts) / s[:, None]
-        spread = q * (1 - q) / (s + 1)[:, None]
+        """Σ_c items_c E q_cj with w drawn for each of (n, rows) items; Var q and E q(1 − q) at the mode of w."""
+        total, (mode, _) = self.counts.sum(axis=1), self._mode(point)
+        q, square = np.zeros_like(mode), np.zeros_like(mode)
+        own, times = np.zeros(len(total)), np.zeros(len(total))
+        for share, kappa in point.kappas:
+            s = kappa + total
+            each = (kappa * mode + self.counts) / s[:, None]
+            q += share[:, None] * each
+            square += share[:, None] * (each**2 + each * (1 - each) / (s + 1)[:, None])
+            own, times = own + share / s, times + share * kappa / s
+        variance, inner = square - q**2, q - square
         w = self._weights(rng, point, len(items))
         if w is None:
-            return items @ q, spread, s
+            return items @ q, variance, inner
         m = point.m[self.expected.predicted]
-        mean = items / s @ self.counts + w * ((items * (point.kappa / s) / (w @ m.T)) @ m)
-        return mean, spread, s
+        mean = (items * own) @ self.counts + w * ((items * times / (w @ m.T)) @ m)
+        return mean, variance, inner
 
     def _weights(self, rng: np.random.Generator, point: Point, n: int) -> NDArray[np.float64] | None:
         """n draws of w at a point, shape (n, outcomes); None where all are 1."""
@@ -312,11 +337,9 @@ class Mistakes:
         """n draws of q, shape (n, rows, outcomes)."""
         drawn = np.empty((n, *self.counts.shape))
         for some, point in self._chosen(rng, n):
-            alpha = point.kappa * self._shares(point, self._weights(rng, point, len(some))) + self.counts
-            if alpha.ndim == 2:
-                drawn[some] = dirichlet_draws(rng, alpha, len(some))
-            else:
-                drawn[some] = dirichlet_draws(rng, alpha.reshape(-1, alpha.shape[-1]), 1)[0].reshape(alpha.shape)
+            kappa = np.where(rng.random((len(some), len(self.counts))) < point.wild, point.kappas[1][1], point.kappa)
+            alpha = kappa[..., None] * self._shares(point, self._weights(rng, point, len(some))) + self.counts
+            drawn[some] = dirichlet_draws(rng, alpha.reshape(-1, alpha.shape[-1]), 1)[0].reshape(alpha.shape)
         return drawn
 
 
