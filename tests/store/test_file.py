@@ -191,3 +191,24 @@ def look_often(path: Path) -> None:
     assert file._count > 0
     for _ in range(20_000):
         file.check()
+
+
+def test_what_a_failed_transaction_left_in_the_log_is_no_other_file(tmp_path: Path) -> None:
+    """Its pages may lie behind those of later transactions, with an older count: the disk was full, then it was not."""
+    path = tmp_path / "audit.db"
+    new_audit(1, path).close()
+    count = DatabaseFile(path, "audit.db")._stored()
+    assert count is not None
+    page, salt = 4096, b"salt" * 2
+
+    def frame(counted: int) -> bytes:
+        head = file_module._COUNT.pack(counted)
+        return file_module._FRAME.pack(1, salt) + head + b"\0" * (page - len(head))
+
+    log = Path(f"{path}-wal")
+    head = file_module._LOG.pack(page, salt).ljust(file_module._LOG_SIZE, b"\0")
+    log.write_bytes(head + frame(count) + frame(count - 1))
+    DatabaseFile(path, "audit.db").release()
+    log.write_bytes(head + frame(count - 2) + frame(count - 1))
+    with pytest.raises(StoreError, match=r"audit\.db-wal does not belong to audit\.db"):
+        DatabaseFile(path, "audit.db")
