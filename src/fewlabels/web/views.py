@@ -33,7 +33,7 @@ _FOLDED = ("allocation",)
 _TALL = 15  # groups: plots with more are taller than the column beside them
 _TITLES = {"n": "Items", "mean": "Estimate", "chance": "Chance", "note": "Note", "reaches": "Reaches it"}
 _TITLES |= {"labelled": "Labels", "right": "Right", "rank": "Rank", "group": "Group", "model": "Model", "true": "Truly"}
-_TITLES |= {"won": "Evidence", "behind": "Behind", "regret": "Average loss", "as_good": "As good"}
+_TITLES |= {"won": "Evidence", "behind": "Behind", "regret": "Average loss", "as_good": "May be as good"}
 _TEXTS = ("where", "group", "model", "a", "b", "true", "note")
 _ORDER = (*_TEXTS[:-1], "n", "labelled", "mean", "range")
 # Columns left out on narrow pages, as are labels beside those that count.
