@@ -1,6 +1,7 @@
 """Is 95 % really 95 %? Coverage, width and bias of the learned prior's intervals: pools × policies × what is read.
 
 python benchmarks/honest.py [--data DIR] [--pools cifar100,svhn] [--runs 100] [--budgets 200,500] [--policies lowest]
+    [--each 2,5,10]
 
 Labels are asked for at random, by Thompson sampling to estimate every group, and at the boundary to find the least
 accurate one, with as many anchors as an assessment has by default (--anchor: another share; 0: none, as in assessments
@@ -20,7 +21,8 @@ fifth of the runs is made.
 Coverage is the share of true values inside their 95 % intervals, ± one standard error: binomial for single numbers,
 over runs for those of several groups or classes (those of one run are not independent). Width, bias and RMSE are in
 percentage points. With --keep FILE every finished pool and way of asking is kept there, a line each, and not run again;
---page writes the tables of all that is kept.
+--page writes the tables of all that is kept. --each counts labels per group instead of --budgets, --pools all takes
+every file of DIR, and the last lines say how the coverage of each reading is spread over pools.
 """
 
 from __future__ import annotations
@@ -316,9 +318,24 @@ def say(name: str, reading: str, budget: int, rows: Values) -> str:
     return f"{100 * share:.0f} ± {100 * error:.0f}"
 
 
-def page(lines: Lines, budgets: Sequence[int], runs: int) -> str:
+def spread(lines: Lines, at: Sequence[str]) -> list[list[str]]:
+    """How coverage is spread over pools, by what is read and how labels were asked for: a table with its head."""
+    table = [["read", "asking", "labels", "pools", "mean", "lowest", "below 90%", "below 93%", "above 98%"]]
+    for policy in POLICIES:
+        rows = [row for (_, asking), row in lines.items() if asking == policy]
+        for reading in dict.fromkeys(name for row in rows for name in row if name != "stops"):
+            for i, labels in enumerate(at):
+                held = np.array([float(row[reading][i].split(" ")[0]) for row in rows if len(row.get(reading, [])) > i])
+                if len(held):
+                    shares = [f"{np.mean(far):.0%}" for far in (held < 90, held < 93, held > 98)]
+                    mean = f"{held.mean():.1f} ± {held.std() / np.sqrt(len(held)):.1f}"
+                    table.append([reading, policy, labels, str(len(held)), mean, f"{held.min():.0f}", *shares])
+    return table
+
+
+def page(lines: Lines, labels: Sequence[str], runs: int) -> str:
     """The tables in Markdown: pools and ways of asking by what is read, and then the readings by other groups."""
-    at = " and ".join(map(str, budgets))
+    at = " and ".join(labels)
     usual = [reading for reading in USUAL if any(reading in row for row in lines.values())]
     main = [["pool", "asking", *usual]]
     other = [["pool", "asking", "read by", "coverage"]]
@@ -351,6 +368,7 @@ def main() -> None:
     parser.add_argument("--pools", help="names, with commas between them")
     parser.add_argument("--runs", type=int, default=40)
     parser.add_argument("--budgets", default="200,500")
+    parser.add_argument("--each", help="labels for each group, instead of --budgets")
     parser.add_argument("--others", action="store_true", help="read by other metrics and groups too")
     parser.add_argument("--keep", type=Path, help="keep what is finished in this file, and go on from there")
     parser.add_argument("--page", type=Path, help="write the tables to a Markdown file as well")
@@ -358,22 +376,26 @@ def main() -> None:
     parser.add_argument("--policies", default=",".join(POLICIES))
     args = parser.parse_args()
     usual = (*POOLS, *BUILT_IN) if args.data else tuple(BUILT_IN)
-    budgets = sorted(int(budget) for budget in args.budgets.split(","))
+    every = sorted(path.stem for path in args.data.glob("*.npz")) if args.pools == "all" else []
+    counts = sorted(int(count) for count in (args.each or args.budgets).split(","))
     lines = kept(args.keep)
-    for name in args.pools.split(",") if args.pools else usual:
+    for name in every or (args.pools.split(",") if args.pools else usual):
         wanted = [policy for policy in args.policies.split(",") if (name, policy) not in lines]
         case = known(name, args.data) if wanted else None
         for policy in wanted:
             assert case is not None
             runs = max(args.runs // 5, 2) if len(case.groups) >= MANY else args.runs
             more = others(case) if args.others else []
+            budgets = [count * len(case.groups) for count in counts] if args.each else counts
             found = measure(case, policy, runs, budgets, args.anchor, more)
             lines |= found
             if args.keep:
                 with args.keep.open("a", encoding="utf-8") as file:
                     file.writelines(json.dumps([*key, row], ensure_ascii=False) + "\n" for key, row in found.items())
+    at = [f"{count} a group" if args.each else str(count) for count in counts]
+    print(markdown(spread(lines, at)))
     if args.page:
-        args.page.write_text(page(lines, budgets, args.runs), encoding="utf-8")
+        args.page.write_text(page(lines, at, args.runs), encoding="utf-8")
 
 
 if __name__ == "__main__":
