@@ -24,8 +24,8 @@ def changed(before: Pool, now: Pool) -> str:
         changes.append(f"{len(before.choices)} classes before, {len(now.choices)} now, or other names or another order")
     if before.reserve is not None or now.reserve is not None:
         return "; ".join([*changes, *_units(before, now)]) or "items, confidences or further columns changed"
-    if not before.ids.equals(now.ids):
-        gone, come = (int(a.rows - b.has(a.ids.to_pylist()).sum()) for a, b in ((before, now), (now, before)))
+    if not before.id_column.equals(now.id_column):
+        gone, come = (int(a.rows - b.has(a.ids).sum()) for a, b in ((before, now), (now, before)))
         changes.append(f"{gone:,} items gone and {come:,} new" if gone or come else "the same items in another order")
     else:
         changes.extend(_predictions(before, now))

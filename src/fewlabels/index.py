@@ -1,14 +1,17 @@
-"""The index of a pool's ids: from an id to its position, without a dict of all of them."""
+"""The ids of a pool: as a sequence of texts, and from an id to its position without a dict of all of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import numpy as np
 
+from fewlabels.wording import counted
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -19,6 +22,48 @@ _BLOCK = 2**14
 _LARGE, _SCANS = 2**13, 4
 # So few ids are found faster one by one.
 _FEW = 8
+
+
+class Ids(Sequence[str]):
+    """The ids of a pool, one text for each item, in the order of the pool.
+
+    They lie in an Arrow column, in which ten million ids take no more room than their letters. A value of such a column
+    is no text: it equals no text, so that a dict made of it would find nothing.
+
+    >>> import pyarrow as pa
+    >>> ids = Ids(pa.array(["a", "b", "c"]))
+    >>> ids[0], list(ids[1:]), dict(zip(ids, [True, False, True]))["b"]
+    ('a', ['b', 'c'], False)
+    """
+
+    def __init__(self, column: pa.Array[Any]) -> None:
+        self._column = column
+
+    @overload
+    def __getitem__(self, item: SupportsIndex) -> str: ...
+    @overload
+    def __getitem__(self, item: slice) -> Ids: ...
+    def __getitem__(self, item: SupportsIndex | slice) -> str | Ids:
+        if isinstance(item, slice):
+            return Ids(self._column[item])
+        text: str = self._column[int(item)].as_py()
+        return text
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, len(self), _BLOCK):
+            yield from self[start : start + _BLOCK].to_pylist()
+
+    def __repr__(self) -> str:
+        first = ", ".join(map(repr, self[:3]))
+        return f"<Ids: {counted(len(self), 'item')}{': ' if len(self) else ''}{first}{', …' if len(self) > 3 else ''}>"
+
+    def to_pylist(self) -> list[str]:
+        """All of them as a list."""
+        every: list[Any] = self._column.to_pylist()
+        return every
 
 
 class Index:

@@ -13,7 +13,7 @@ import numpy as np
 from fewlabels.errors import Argument, InputError, LabelError, sentence
 from fewlabels.evidence import coded, middles
 from fewlabels.hashing import column_bytes, framed
-from fewlabels.index import Index
+from fewlabels.index import Ids, Index
 from fewlabels.wording import counted, plural, some_of
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ class Pool:
 
     Parameters
     ----------
-    ids
-        One text per item, all different; an Arrow string array of shape (items,).
+    id_column
+        One text per item, all different; an Arrow string array of shape (items,). `ids` has them as texts.
     predicted
         Position in `classes` of the predicted class, shape (items,).
     classes
@@ -92,7 +92,7 @@ class Pool:
     (array([0, 1], dtype=int32), array([0.9, 0.8]))
     """
 
-    ids: pa.Array[Any]
+    id_column: pa.Array[Any]
     predicted: NDArray[np.int32]
     classes: tuple[str, ...]
     confidence: NDArray[np.float64] | None = None
@@ -109,6 +109,17 @@ class Pool:
 
     def __len__(self) -> int:
         return self.rows if self.reserve is None else int(self.reserve.size.sum())
+
+    @cached_property
+    def ids(self) -> Ids:
+        """The ids of the items; a unit of a reserve has none, and None stands in its place.
+
+        >>> import fewlabels as fl
+        >>> pool = fl.read_pool({"predicted": ["cat", "dog"]})
+        >>> dict(zip(pool.ids, ["cat", "cat"]))
+        {'0': 'cat', '1': 'cat'}
+        """
+        return Ids(self.id_column)
 
     @property
     def rows(self) -> int:
@@ -198,7 +209,7 @@ class Pool:
         units = reserve.of_row
         return replace(
             self,
-            ids=ids,
+            id_column=ids,
             predicted=self.predicted[units],
             confidence=None if self.confidence is None else self.confidence[units],
             columns=None if self.columns is None else self.columns.take(column_of(units)).combine_chunks(),
@@ -271,7 +282,7 @@ class Pool:
                 yield framed(text.encode())
         else:
             yield from _arrays(self)
-            yield framed(column_bytes(self.ids)) + framed((self.content or "").encode())
+            yield framed(column_bytes(self.id_column)) + framed((self.content or "").encode())
             for name in sorted(self.columns.column_names if self.columns is not None else []):
                 yield framed(name.encode()) + framed(column_bytes(self.column(name)))
         # The first versions did not have what follows, and a pool that has nothing of it has their fingerprint.
@@ -311,7 +322,7 @@ class Pool:
 
     @cached_property
     def _index(self) -> Index:
-        return Index(self.ids)
+        return Index(self.id_column)
 
     @cached_property
     def _position_of_class(self) -> dict[str, int]:
@@ -360,7 +371,7 @@ class Pool:
                 return f"the pool has {padded[i]!r}: did a spreadsheet drop the zeros?"
         if not len(self):
             return "the pool is empty: read one with items"
-        return f"use the pool's own ids, such as {self.ids[self.units].as_py()!r}"
+        return f"use the pool's own ids, such as {self.ids[self.units]!r}"
 
     def column(self, name: str) -> pa.ChunkedArray[Any]:
         """One of the further columns. An unknown name is an InputError that lists the columns."""

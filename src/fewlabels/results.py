@@ -153,7 +153,7 @@ class Results:
                     "; agreement() says how far they agree.",
                 )
             imputed = voting.told(ledger).imputed
-        gold = {item: str(subject.pool.ids[item]) for item in voting.gold}
+        gold = {item: subject.pool.ids[item] for item in voting.gold}
         return reliability(imputed, voting.predicted, subject.spec.labels_right, level, gold)
 
     def majority_items(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -18,7 +18,7 @@ from fewlabels.pool import Pool
 
 def example() -> Pool:
     return Pool(
-        ids=pa.array(["a", "b", "c"]),
+        id_column=pa.array(["a", "b", "c"]),
         predicted=np.array([0, 1, 1], np.int32),
         classes=("cat", "dog", "eel"),
         confidence=np.array([0.75, 0.5, 0.625]),
@@ -35,8 +35,8 @@ def with_column(name, values):
 
 
 CHANGES = {
-    "ids": (pa.array(["a", "b", "d"]), "1 items gone and 1 new"),
-    "ids order": (pa.array(["b", "a", "c"]), "the same items in another order"),
+    "id_column": (pa.array(["a", "b", "d"]), "1 items gone and 1 new"),
+    "id_column order": (pa.array(["b", "a", "c"]), "the same items in another order"),
     "predicted": (np.array([0, 1, 2], np.int32), "1 of 3 predictions changed"),
     "classes": (("cat", "eel", "dog"), "3 classes before, 3 now, or other names or another order"),
     "confidence": (np.array([0.75, 0.5, 0.6]), "confidences changed"),
@@ -91,7 +91,7 @@ def test_the_fingerprint_does_not_depend_on_chunks_or_layout(cuts, seed):
     }
     assert len(prints) == 1
     sliced = pa.array(["zero", "a", "b", "c"])[1:]
-    assert dataclasses.replace(example(), ids=sliced).fingerprint == example().fingerprint
+    assert dataclasses.replace(example(), id_column=sliced).fingerprint == example().fingerprint
 
 
 def test_positions_and_what_they_refuse():
@@ -157,3 +157,12 @@ def test_unknown_labels_get_a_hint():
         pool.positions(["7"])
     with pytest.raises(LabelError, match=r"Nothing was changed.*Did you mean 'seven'.*classes="):
         pool.class_positions(["sevn"])
+
+
+def test_ids_are_texts() -> None:
+    """A dict of ids is what people make first; the values of an Arrow column would be found in none."""
+    pool = read_pool({"id": [7, 8, 9], "predicted": ["cat", "dog", "cat"]})
+    labels = dict(zip(pool.ids, ["dog", "dog", "cat"], strict=True))
+    assert (labels["8"], pool.ids[-1], pool.ids[np.int64(1)], "7" in pool.ids) == ("dog", "9", "8", True)
+    assert list(pool.ids[1:]) == pool.ids[1:].to_pylist() == ["8", "9"]
+    assert repr(pool.ids) == "<Ids: 3 items: '7', '8', '9'>"

@@ -105,7 +105,7 @@ def test_naming_more_items_changes_no_number() -> None:
     few = read_table(table, COLUMNS, named=18)
     more = first_items(few, table, np.arange(few.units), 100).added_to(few)
     assert more.rows > few.rows
-    assert more.ids[: few.rows].equals(few.ids)
+    assert more.id_column[: few.rows].equals(few.id_column)
     assert more.fingerprint == few.fingerprint
     for one, other in zip(groupings(few), groupings(more), strict=True):
         np.testing.assert_array_equal(one.group, other.group[: few.rows])
@@ -151,8 +151,8 @@ def test_a_queue_has_the_first_items_by_key(seed: int, named: int) -> None:
             if (one.recipe.get("equal") == "weight") or not one.sizes[g]:
                 continue
             mine = np.flatnonzero(one.group == g)
-            all_ids = full.ids.take(mine[np.argsort(keys[mine])]).to_pylist()
-            queued = short.ids.take(order[starts[g] : starts[g + 1]]).to_pylist()
+            all_ids = full.id_column.take(mine[np.argsort(keys[mine])]).to_pylist()
+            queued = short.id_column.take(order[starts[g] : starts[g + 1]]).to_pylist()
             assert queued == all_ids[: len(queued)]
             assert queued or one.recipe["by"] == "score"
 

@@ -162,7 +162,7 @@ def test_scores_without_names_that_say_so(tmp_path) -> None:
     result, audit = new(tmp_path, "photos.csv", PHOTOS)
     assert audit is not None, result.stderr
     assert audit.pool.classes == ("cat", "dog")
-    assert audit.pool.ids[0].as_py() == "i10.png"
+    assert audit.pool.ids[0] == "i10.png"
     assert audit.pool.content == "filename"
     assert "'truth' looks like labels: not used" in result.stderr
     assert "tell FILE --adopt --id filename --label truth" in result.stderr

@@ -303,7 +303,7 @@ def test_adopted_are_labels_that_count() -> None:
             assert ledger.adopted == sum(audit.by_group()["adopted"])
             return ledger.adopted
 
-    item = str(KNOWN.pool.ids[0])
+    item = KNOWN.pool.ids[0]
     label = KNOWN.pool.classes[0]
     other = fl.by_score(KNOWN.pool, 3)
     before = audit.estimates(groups=other)

@@ -241,7 +241,7 @@ def test_an_unknown_part_leaves_its_items_to_be_drawn() -> None:
     ledger = Ledger(
         KNOWN.pool, fl.Accuracy(), fl.Accuracy().cells(KNOWN.pool, fl.whole(KNOWN.pool)), 1, "own", lambda _: False
     )
-    item = str(KNOWN.pool.ids[0].as_py())
+    item = KNOWN.pool.ids[0]
     events = [Event("request", item, 1, assessment="x"), Event("label", item, label="cat", assessment="x")]
     ledger.read(events)
     assert (ledger.labelled, ledger.is_free(0)) == (0, True)

@@ -209,7 +209,7 @@ def test_two_assessments_of_one_table_share_what_is_named() -> None:
     first.ask(60)
     pool = read_table(table, COLUMNS, content="text", named=120)
     second = fl.create(store, "more bugs", pool, policy=fl.UniformItems())
-    assert second.pool.ids.equals(first.pool.ids)
+    assert second.pool.id_column.equals(first.pool.id_column)
     asked = second.ask(25)
     told(second, asked.ids)
     again = fl.load(store, "more bugs", pool=pool)

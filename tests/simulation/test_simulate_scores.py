@@ -58,7 +58,7 @@ def test_the_number_over_all_items_and_how_often_intervals_hold() -> None:
     items = np.random.default_rng(3).permutation(160)[:60]
     scores = scorer_of(case).verdict(one, items, np.array([60]), np.random.default_rng(1)).scores
     audit = fl.create(None, "same", POOL, task=fl.Estimate(fl.Accuracy()), prior=fl.Uniform(), policy=fl.UniformItems())
-    audit.tell({POOL.ids[int(i)].as_py(): LABELS[i] for i in items}, adopt=True)
+    audit.tell({POOL.ids[int(i)]: LABELS[i] for i in items}, adopt=True)
     rows, answer = list(audit.estimates().rows()), next(audit.answer(draws=50_000).table.rows())
     truth, shares = case.value, case.cells.partition.shares
     held = [row["low"] <= share <= row["high"] for row, share in zip(rows, truth, strict=True)]

@@ -31,7 +31,7 @@ def pools(draw: st.DrawFn) -> Pool:
     }
     scores = draw(st.booleans())
     return Pool(
-        ids=pa.array(ids, pa.string()),
+        id_column=pa.array(ids, pa.string()),
         predicted=rng.integers(0, k, n).astype(np.int32),
         classes=tuple(classes),
         confidence=rng.random(n) if scores or draw(st.booleans()) else None,
@@ -46,7 +46,7 @@ def pools(draw: st.DrawFn) -> Pool:
 def test_a_packed_pool_is_the_same_pool(pool: Pool) -> None:
     again = unpack_pool(pack_pool(pool))
     assert again.fingerprint == pool.fingerprint
-    assert again.ids.equals(pool.ids)
+    assert again.id_column.equals(pool.id_column)
     assert (again.classes, again.content, again.source) == (pool.classes, pool.content, pool.source)
     assert (again.columns is None) == (pool.columns is None)
     if pool.columns is not None and again.columns is not None:

@@ -227,7 +227,7 @@ def _say_extra(pool: Pool, labels: Mapping[str, str] | Sequence[object]) -> None
     """Say which labels are not used, because their items are not in the pool."""
     if not isinstance(labels, Mapping):
         return
-    known = set(pool.ids.to_pylist())
+    known = set(pool.ids)
     extra = [item for item in labels if item not in known]
     if extra:
         talk(f"{counted(len(extra), 'label')} not used: the predictions have no such item. The first is {extra[0]!r}.")

@@ -280,7 +280,7 @@ def _mirrored(audit: Assessment, judge: Judge) -> tuple[Pool, Prevalence]:
     classes = (*names, NO_ANSWER) if silent.any() else names
     further = pa.Table.from_arrays(list(columns.values()), names=list(columns)) if columns else None
     mirror = Pool(
-        pool.ids,
+        pool.id_column,
         predicted,
         classes,
         columns=further,

@@ -202,7 +202,7 @@ def find_mistakes(audit: Assessment, groups: Sequence[str], most: int) -> tuple[
         seen = next(iter(content.values()), None)
         image = seen if isinstance(seen, str) and seen.startswith("data:image/") and len(seen) < _IMAGE else None
         text = None if seen is None or str(seen).startswith("data:") else cut(str(seen))
-        name, sure = str(pool.ids[item].as_py()), pool.confidence_of(item)
+        name, sure = pool.ids[item], pool.confidence_of(item)
         mistakes.append(Mistake(name, pool.classes[pool.predicted[item]], pool.classes[label], sure, text, image))
     return tuple(mistakes)
 

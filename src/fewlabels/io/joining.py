@@ -45,9 +45,9 @@ def join(pools: Mapping[str, Pool], *, named: bool = False, any_spelling: bool =
     if any_spelling and not named:
         pools = _in_one_spelling(pools)
     classes = _union(pools, named=named, any_spelling=any_spelling and not named)
-    ids = list(dict.fromkeys(item for pool in pools.values() for item in _ids(pool)))
+    ids = list(dict.fromkeys(item for pool in pools.values() for item in pool.ids.to_pylist()))
     row = {item: i for i, item in enumerate(ids)}
-    rows = {name: np.array([row[item] for item in _ids(pool)], np.int64) for name, pool in pools.items()}
+    rows = {name: np.array([row[item] for item in pool.ids.to_pylist()], np.int64) for name, pool in pools.items()}
     _check_overlap(pools, rows)
     unanswered = any(pool.unanswered or len(pool) < len(ids) for pool in pools.values())
     if unanswered:
@@ -56,7 +56,7 @@ def join(pools: Mapping[str, Pool], *, named: bool = False, any_spelling: bool =
     first, *rest = (_placed(pool, rows[name], len(ids), place) for name, pool in pools.items())
     content = next((pool.content for pool in pools.values() if pool.content is not None), None)
     return Pool(
-        ids=pa.array(ids, pa.string()),
+        id_column=pa.array(ids, pa.string()),
         predicted=first.predicted,
         classes=classes,
         confidence=first.confidence,
@@ -68,11 +68,6 @@ def join(pools: Mapping[str, Pool], *, named: bool = False, any_spelling: bool =
         rest=tuple(rest),
         unanswered=unanswered,
     )
-
-
-def _ids(pool: Pool) -> list[str]:
-    ids: list[Any] = pool.ids.to_pylist()
-    return ids
 
 
 def _check_models(pools: Mapping[str, Pool]) -> None:
@@ -92,8 +87,9 @@ def _check_models(pools: Mapping[str, Pool]) -> None:
 
 def _with_like_ids(pools: Mapping[str, Pool]) -> dict[str, Pool]:
     """Read the ids 7.0, 8.0, ... of one file as the 7, 8, ... of another."""
-    likened = _likened({name: _ids(pool) for name, pool in pools.items()})
-    return {**pools, **{name: replace(pools[name], ids=pa.array(ids, pa.string())) for name, ids in likened.items()}}
+    likened = _likened({name: pool.ids.to_pylist() for name, pool in pools.items()})
+    columns = {name: pa.array(ids, pa.string()) for name, ids in likened.items()}
+    return {**pools, **{name: replace(pools[name], id_column=column) for name, column in columns.items()}}
 
 
 def _likened(texts: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
@@ -162,7 +158,7 @@ def _check_overlap(pools: Mapping[str, Pool], rows: Mapping[str, NDArray[np.int6
     for name, pool in others:
         if not np.isin(rows[name], rows[first]).any():
             raise InputError(
-                f"{first!r} and {name!r} have no id in common: {base.ids[0].as_py()!r} and {pool.ids[0].as_py()!r} are "
+                f"{first!r} and {name!r} have no id in common: {base.ids[0]!r} and {pool.ids[0]!r} are "
                 "the first of each. The same item needs the same id in both: correct one of them, or name the "
                 "columns of ids with ",
                 Argument("id"),
@@ -247,8 +243,8 @@ def _other_content(
         differ = pc.not_equal(column.cast(pa.string()), base.cast(pa.string())).fill_null(False)
         at = np.flatnonzero(differ.to_numpy())
         if len(at):
-            item = pools[first].ids[int(np.flatnonzero(rows[first] == at[0])[0])].as_py()
-            seen = [str(values[int(at[0])].as_py())[:60] for values in (base, column)]
+            item = pools[first].ids[int(np.flatnonzero(rows[first] == at[0])[0])]
+            seen = [str(values[int(at[0])])[:60] for values in (base, column)]
             return InputError(
                 f"{name!r} of item {item!r} is {seen[0]!r} for {first!r} and {seen[1]!r} for {model!r}; they differ "
                 f"for {len(at):,} of {len(column):,} items. One id must mean one item: correct the ids, or name "

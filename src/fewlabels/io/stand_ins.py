@@ -37,7 +37,7 @@ def with_stand_ins(pool: Pool, wanted: int) -> Pool:
         reach=np.full(pool.units, END),
     )
     ids = pa.array([str(i) for i in range(len(unit))], pa.string())
-    return pool.with_rows(pa.concat_arrays([pool.ids, ids]), grown)
+    return pool.with_rows(pa.concat_arrays([pool.id_column, ids]), grown)
 
 
 def drawn(

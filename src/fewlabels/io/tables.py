@@ -158,7 +158,7 @@ def _of_summary(
         link=table,
     )
     return Pool(
-        ids=pa.nulls(len(size), pa.string()),
+        id_column=pa.nulls(len(size), pa.string()),
         predicted=predicted.to_numpy(zero_copy_only=False).astype(np.int32),
         classes=known,
         confidence=mean,
@@ -299,7 +299,7 @@ class Named:
             said=confidences,
             reach=np.maximum(reserve.reach, self.reach),
         )
-        return pool.with_rows(pa.concat_arrays([pool.ids, ids]), grown)
+        return pool.with_rows(pa.concat_arrays([pool.id_column, ids]), grown)
 
 
 def first_items(pool: Pool, table: RemoteTable, units: NDArray[np.int64], items: int) -> Named:

@@ -71,7 +71,7 @@ def disputes(ledger: Ledger, pool: Pool, groups: Partition, contents: Sequence[A
         given = {called(who): vote for who, vote in ledger.votes[item].given.items()}
         waiting.append(
             Dispute(
-                id=str(pool.ids[item].as_py()),
+                id=pool.ids[item],
                 group=groups.names[groups.group[item]],
                 content=content,
                 votes={who: pool.classes[vote.true] for who, vote in given.items() if vote.true >= 0},
@@ -98,7 +98,7 @@ def answers(ledger: Ledger, pool: Pool, who: Who, most: int) -> Table:
     for item, _ in zip(reversed(ledger.answered.get(who, {})), range(most), strict=False):
         vote = ledger.votes[item].given[who]
         label = pool.classes[vote.true] if vote.true >= 0 else None
-        rows.append((str(pool.ids[item].as_py()), label, vote.note, vote.at))
+        rows.append((pool.ids[item], label, vote.note, vote.at))
     names = ("id", "label", "note", "at")
     return Table({name: [row[i] for row in rows] for i, name in enumerate(names)})
 

@@ -98,7 +98,7 @@ class Record:
         """The labels that are valid now: id to class name."""
         with self._journal.reading() as ledger:
             items, true = ledger.labels()
-            ids = texts_at(self.pool.ids, items)
+            ids = texts_at(self.pool.id_column, items)
             return {item: self.pool.classes[k] for item, k in zip(ids, true.tolist(), strict=True)}
 
     @property
@@ -115,7 +115,7 @@ class Record:
     def pending(self) -> list[str]:
         """The items that were asked for and have no valid label yet; `held` shows who has them."""
         with self._journal.reading() as ledger:
-            return texts_at(self.pool.ids, np.flatnonzero(ledger.pending))
+            return texts_at(self.pool.id_column, np.flatnonzero(ledger.pending))
 
     def answers(self, annotator: str | None = None, most: int = 20) -> Table:
         """A person's latest answers, newest first: columns id, label (None for a skip), note and at."""
@@ -188,7 +188,7 @@ class Record:
         """The labelled items that were drawn at random from all items instead of chosen by the policy."""
         with self._journal.reading():
             sample = self._journal.sample()
-            return texts_at(self.pool.ids, sample.items[sample.anchor & sample.labelled])
+            return texts_at(self.pool.id_column, sample.items[sample.anchor & sample.labelled])
 
     @property
     def anchored(self) -> int:

@@ -36,5 +36,5 @@ def settled_labels(store: Store, name: str) -> dict[str, str]:
     )
     catch_up(ledger, store, name, keeps=False)
     items, true = ledger.labels()
-    ids = texts_at(pool.ids, items)
+    ids = texts_at(pool.id_column, items)
     return {item: pool.classes[k] for item, k in zip(ids, true.tolist(), strict=True)}

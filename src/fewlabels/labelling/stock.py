@@ -45,7 +45,7 @@ class Stock:
 
     def id(self, item: int) -> str:
         """The id of an item, by its position."""
-        return str(self._journal.subject.pool.ids[int(item)].as_py())
+        return self._journal.subject.pool.ids[int(item)]
 
     def shown(self, items: Sequence[int], names: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """Some columns of items, by their positions; the content if no columns are named."""

@@ -108,7 +108,7 @@ class Supply:
         coded = {*pool.reserve.bins, *pool.reserve.steps}  # the pool has the place of a value there, not the value
         here = {*(pool.columns.column_names if pool.columns is not None else [])} - coded
         fetched = [name for name in names if name not in here]
-        ids = texts_at(pool.ids, np.array(rows, dtype=np.int64))
+        ids = texts_at(pool.id_column, np.array(rows, dtype=np.int64))
         kept = self._kept(ids, fetched)
         values = self._read(pool, ids, fetched, ahead) if kept is None else kept
         return [
@@ -121,7 +121,7 @@ class Supply:
 
         While the table is unavailable, nothing is compared: the ids of items are enough to hand them out.
         """
-        ids = texts_at(pool.ids, np.array(rows, dtype=np.int64))
+        ids = texts_at(pool.id_column, np.array(rows, dtype=np.int64))
         if self._kept(ids, [_SAME]) is not None or time.monotonic() < self._away + _AWAY:
             return
         try:
@@ -140,7 +140,7 @@ class Supply:
         self, pool: Pool, ids: Sequence[str], names: Sequence[str], ahead: Callable[[int], Sequence[int]]
     ) -> list[dict[str, Any]]:
         """Columns of items from the table, or from memory if another thread has read them meanwhile."""
-        others = texts_at(pool.ids, np.array(ahead(_AHEAD), dtype=np.int64))
+        others = texts_at(pool.id_column, np.array(ahead(_AHEAD), dtype=np.int64))
         with self._lock, _plain_errors():
             if self._kept(ids, [*names, _SAME]) is None:
                 self._fetch(pool, [*dict.fromkeys([*ids, *others])], names)

@@ -173,7 +173,7 @@ def item_classes(pool: Pool, labels: Labels) -> NDArray[np.int32]:
     """
     names: list[object]
     if (by_id := _by_id(labels)) is not None:
-        ids = [str(item) for item in pool.ids.to_pylist()]
+        ids = pool.ids.to_pylist()
         missing = [item for item in ids if item not in by_id]
         if missing:
             raise _missing(len(missing), len(pool), f"such as {missing[0]!r}")
@@ -184,7 +184,7 @@ def item_classes(pool: Pool, labels: Labels) -> NDArray[np.int32]:
             raise _missing(len(pool) - len(names), len(pool), f"there are {len(names):,} labels")
     empty = [i for i, name in enumerate(names) if is_missing(name)]
     if empty:
-        raise _missing(len(empty), len(pool), f"such as {pool.ids[empty[0]].as_py()!r}")
+        raise _missing(len(empty), len(pool), f"such as {pool.ids[int(empty[0])]!r}")
     known, text = set(pool.choices), list(map(written, names))
     text = [name if name in known else without_zero(name) for name in text]
     if all(map(is_whole, text)) and not set(text) & known:

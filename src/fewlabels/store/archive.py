@@ -42,7 +42,7 @@ def pack_pool(pool: Pool) -> bytes:
     if pool.reserve is not None:
         return pack_units(pool)
     # Read back by position, because the further columns may have any name, "id" among them.
-    columns: list[Any] = [pool.ids]
+    columns: list[Any] = [pool.id_column]
     names = ["id"]
     each = (Predictions(pool.predicted, pool.confidence, pool.score_sums), *pool.rest)
     for part in each:
@@ -107,7 +107,7 @@ def unpack_pool(data: bytes) -> Pool:
     predictions, taken = _predictions(items, source, about)
     others = items.select(list(range(taken, items.num_columns))).replace_schema_metadata(None)
     return Pool(
-        ids=items.column(0).combine_chunks(),
+        id_column=items.column(0).combine_chunks(),
         predicted=predictions[0].predicted,
         classes=tuple(about["classes"]),
         confidence=predictions[0].confidence,

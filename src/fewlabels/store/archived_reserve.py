@@ -68,7 +68,7 @@ def pack_named(pool: Pool, after: int, *, moved: bool = False) -> bytes:
     reserve = pool.reserve
     assert reserve is not None
     columns: dict[str, Any] = {
-        "id": pool.ids[pool.units + after :],
+        "id": pool.id_column[pool.units + after :],
         "unit": column_of(reserve.unit[after:]),
         "key": column_of(reserve.key[after:]),
     }
@@ -86,7 +86,7 @@ def unpack_pieces(data: bytes) -> Pool | None:
         return None
     units, *named = (_streams(piece) for piece in pieces if piece is not None)
     pool = _of_units(units[0])
-    ids = pa.concat_arrays([pool.ids, *(chunk for part, _ in named for chunk in part.column(0).chunks)])
+    ids = pa.concat_arrays([pool.id_column, *(chunk for part, _ in named for chunk in part.column(0).chunks)])
     rows = pa.concat_tables([part for part, _ in named])
     assert pool.reserve is not None
     reserve = replace(
@@ -113,7 +113,7 @@ def _of_units(units: pa.Table) -> Pool:
     others = units.select(list(range(own, units.num_columns))).replace_schema_metadata(None)
     sums = about["score_sums"]
     return Pool(
-        ids=pa.nulls(len(size), pa.string()),
+        id_column=pa.nulls(len(size), pa.string()),
         predicted=numbers_of(units.column(0)),
         classes=tuple(about["classes"]),
         confidence=numbers_of(units.column(4)) if about["confidence"] else None,

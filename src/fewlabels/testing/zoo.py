@@ -38,7 +38,7 @@ class Known:
     @property
     def truth(self) -> dict[str, str]:
         """Every id with its true class."""
-        ids = [str(item) for item in self.pool.ids.to_pylist()]
+        ids = self.pool.ids.to_pylist()
         return {item: self.pool.classes[t] for item, t in zip(ids, self.true, strict=True)}
 
     def labels(self, ids: Iterable[str]) -> dict[str, str]:

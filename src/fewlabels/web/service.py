@@ -233,7 +233,7 @@ class Service:
         """Explain why annotators would see only the ids of the items; None if they see more."""
         audit = self.audit(name)
         try:
-            shown = self.seen(name, str(audit.pool.ids[audit.pool.units].as_py()))
+            shown = self.seen(name, audit.pool.ids[audit.pool.units])
         except (InputError, StoreError) as error:
             return str(error)
         return None if shown else "it has no content. Name the columns to show with --columns."
@@ -242,7 +242,7 @@ class Service:
         """Return the name of a picture that annotators would see instead of the picture; None if there is none."""
         audit = self.audit(name)
         first = range(audit.pool.units, min(audit.pool.rows, audit.pool.units + 3))
-        items = (self.seen(name, str(audit.pool.ids[row].as_py())) for row in first)
+        items = (self.seen(name, audit.pool.ids[row]) for row in first)
         return next((value for item in items if (value := unseen_pictures(item, self.settings))), None)
 
     def seen(self, name: str, item: str) -> dict[str, Any]:
