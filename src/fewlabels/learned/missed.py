@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from fewlabels.special import gammaln, psi
+from fewlabels.special import expit, gammaln, logit, psi
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 KAPPAS = np.array([0.5, 2.0, 8.0, 30.0, 100.0, 400.0])
 # σ, by how much classes are missed more or less often than expected, beyond what κ allows for.
 COLUMNS = np.array([0.0, 0.25, 0.6])
+# How probable it is that a row has habits of its own, and the κ of such a row. Without it, κ is learned from all rows,
+# and twenty classes whose mistakes go everywhere made three equal mistakes of another count for next to nothing.
+WILD, WILD_KAPPA = 0.1, 2.0
 # Beyond this log evidence a row is wild for certain.
 _MOST = 50.0
 # Steps to the w, and a change of log w that is small enough.
@@ -81,6 +84,22 @@ class Shown(NamedTuple):
         return told
 
 
+class Habits(NamedTuple):
+    """How probably each row has habits of its own, and what that adds to the log evidence.
+
+    Shapes: wild (κs, ..., rows), added (κs, ...).
+    """
+
+    wild: NDArray[np.float64]
+    added: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, shown: Shown, share: NDArray[np.float64]) -> Self:
+        """Given the shares that are expected at the entries, (..., entries)."""
+        better = shown.wilder(share, WILD_KAPPA)
+        return cls(expit(better + logit(WILD)), np.logaddexp(np.log1p(-WILD), np.log(WILD) + better).sum(axis=-1))
+
+
 class Columns:
     """How much more often each class is missed than expected, for each power and each σ > 0.
 
@@ -110,9 +129,14 @@ class Columns:
         """The log evidence with the present w, shape (κs, powers, σs)."""
         return self.shown.fits(self.at())
 
-    def learn(self, kappa: NDArray[np.float64]) -> None:
-        """Step to the mode of w, given κ for each power and σ, of shape (powers, σs) or (powers, 1)."""
-        told = self.shown.told(kappa[..., None] * self.at())
+    def learn(self, kappa: NDArray[np.float64], wild: NDArray[np.float64]) -> None:
+        """Step to the mode of w, given κ and how probably each row is wild, for each power and σ.
+
+        Shapes: kappa (powers, σs) or (powers, 1), and wild the same with rows as a third.
+        """
+        share, own = self.at(), wild[..., self.shown.row]
+        told = (1 - own) * self.shown.told(kappa[..., None] * share)
+        told += own * self.shown.told(np.minimum(kappa, WILD_KAPPA)[..., None] * share)
         by_row = _sums(told, self.shown.row, self.m.shape[1])
         self.shape = self.prior + _sums(told, self.shown.outcome, self.m.shape[2])
         for _ in range(_STEPS):

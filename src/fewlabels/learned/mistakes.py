@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from fewlabels.belief import dirichlet_draws, gamma_draws, with_rest
-from fewlabels.learned.missed import COLUMNS, KAPPAS, Columns, Shown
-from fewlabels.special import expit, logit
+from fewlabels.learned.missed import COLUMNS, KAPPAS, WILD, WILD_KAPPA, Columns, Habits, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,9 +44,6 @@ COLUMN_PRIOR = {
     "confidences": np.array([0.4, 0.4, 0.2]),
     "predictions": np.array([0.1, 0.3, 0.6]),
 }
-# How probable it is that a row has habits of its own, and the κ of such a row. Without it, κ is learned from all rows,
-# and twenty classes whose mistakes go everywhere made three equal mistakes of another count for next to nothing.
-WILD, WILD_KAPPA = 0.1, 2.0
 # An expected share of 0 does not make an outcome impossible.
 _FLOOR = 1e-3
 # A class that is never predicted may still be the true one: without scores it is expected like one with this part of
@@ -133,13 +129,10 @@ class Expected:
         seen = np.flatnonzero(counts.any(axis=1))
         shown, rows = Shown.of(counts[seen]), self.predicted[seen]
         own = np.stack([self.powered(b)[rows[shown.row], shown.outcome] for b in POWERS.tolist()])
-        plain, log_prior = shown.fits(own), self._log_prior()
-        # How probably each row is wild, and what that adds to the evidence: here as if all w were 1.
-        better = shown.wilder(own, WILD_KAPPA)
-        wild = np.full((*plain.shape, len(counts)), WILD)
-        wild[..., seen] = expit(better + logit(WILD))
-        plain += log_prior
-        plain += (habits := np.logaddexp(np.log1p(-WILD), np.log(WILD) + better).sum(axis=-1))
+        habits, log_prior = Habits.of(shown, own), self._log_prior()
+        plain = shown.fits(own) + habits.added + log_prior
+        wild = np.full((*plain.shape, len(COLUMNS), len(counts)), WILD)
+        wild[:, :, 0, seen] = habits.wild
         log_weight = np.full((*plain.shape, len(COLUMNS)), -np.inf)
         log_weight[..., 0] = plain
         # A power that is far off otherwise is not saved by which classes are missed more often.
@@ -150,10 +143,15 @@ class Expected:
             np.stack([self.powered(b)[rows] for b in powers]), shown, 1 / (COLUMNS[1:, None] ** 2 * alike)
         )
         # The κ that fits best is too small as long as classes that stand out have their w at 1; so it is chosen twice.
-        columns.learn(KAPPAS[plain[:, some].argmax(axis=0)][:, None])
-        log_prior = (log_prior + habits)[:, some, None]
-        columns.learn(KAPPAS[(columns.fits() + log_prior).argmax(axis=0)])
-        log_weight[:, some, 1:] = columns.fits() + columns.added() + log_prior
+        best = plain[:, some].argmax(axis=0)
+        columns.learn(KAPPAS[best][:, None], habits.wild[best, some][:, None])
+        # What habits explain is not explained by the w once more: so both are held against the labels together.
+        habits, log_prior = Habits.of(shown, columns.at()), log_prior[:, some, None]
+        best = (columns.fits() + habits.added + log_prior).argmax(axis=0)
+        columns.learn(KAPPAS[best], np.take_along_axis(habits.wild, best[None, ..., None], axis=0)[0])
+        habits = Habits.of(shown, columns.at())
+        log_weight[:, some, 1:] = columns.fits() + habits.added + columns.added() + log_prior
+        wild[:, some[:, None, None], np.arange(1, len(COLUMNS))[:, None], seen] = habits.wild
         log_weight += np.log(COLUMN_PRIOR[self.known])
         weight = np.exp(log_weight - log_weight.max())
         weight[weight < _NEGLIGIBLE] = 0.0
@@ -196,7 +194,7 @@ class Mistakes:
     shape, rate
         Of the Gammas of w, two of shape (powers, σs > 0, outcomes).
     wild
-        How probably each row is wild, shape (κs, powers, rows).
+        How probably each row is wild, shape (κs, powers, σs, rows).
     named
         The one outcome of each row that is kept apart from all others, shape (rows,); None if all are kept apart. A
         Dirichlet whose outcomes are merged is a Dirichlet again, but expected shares are raised to their power before
@@ -216,7 +214,7 @@ class Mistakes:
         for k, b in enumerate(POWERS.tolist()):
             for i in range(len(COLUMNS)):
                 gammas = (None, None) if i == 0 else (self.shape[k, i - 1], self.rate[k, i - 1])
-                each = zip(self.weight[:, k, i].tolist(), KAPPAS.tolist(), self.wild[:, k], strict=True)
+                each = zip(self.weight[:, k, i].tolist(), KAPPAS.tolist(), self.wild[:, k, i], strict=True)
                 if points := [point for point in each if point[0]]:
                     yield [Point(*point, self.expected.powered(b), *gammas) for point in points]
 
