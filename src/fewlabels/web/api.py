@@ -13,6 +13,7 @@ from fewlabels.findings.finding import find
 from fewlabels.findings.tables import other_table
 from fewlabels.io.pictures import file_of
 from fewlabels.store.people import Person
+from fewlabels.store.rows import meant
 from fewlabels.web import messages as m
 from fewlabels.web.content import media_type
 from fewlabels.web.errors import ErrorBody
@@ -129,7 +130,7 @@ def invite_again(body: m.InviteAgain, request: Request, response: Response, serv
     token = service.people.invite(body.name, again=True)
     service.known.forget()
     made = invited(service, _visit(request), body.name, token, body.origin)
-    if body.name == owner.name and request.state.by_cookie:
+    if _is_same(body.name, owner) and request.state.by_cookie:
         made.csrf = csrf_token(keep_signed_in(request, response, token))
     return made
 
@@ -152,11 +153,16 @@ def keep_signed_in(request: Request, response: Response, token: str) -> str:
 @router.post("/people/revoke", tags=["people"])
 def revoke(body: m.Name, service: Here, owner: Owner) -> m.Taken:
     """Lock somebody out at once. Their answers stay."""
-    if body.name == owner.name:
+    if _is_same(body.name, owner):
         raise HTTPException(409, "you cannot lock yourself out. Another owner can.")
     service.people.revoke(body.name)
     service.known.forget()
     return m.Taken(taken=1)
+
+
+def _is_same(name: str, person: Person) -> bool:
+    """Return whether a name is that of a person, however its accents are written: the database knows both forms."""
+    return meant(name, [person.name]) is not None
 
 
 # --- labelling
