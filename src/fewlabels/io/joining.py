@@ -132,7 +132,7 @@ def _with_like_classes(pools: Mapping[str, Pool]) -> dict[str, Pool]:
     likened = _likened({name: pool.choices for name, pool in pools.items()})
     joined = {name: _renamed(pool, likened.get(name, pool.choices)) for name, pool in pools.items()}
     meant = one_form([name for pool in joined.values() for name in pool.choices])
-    return {name: _renamed(pool, [meant.get(choice, choice) for choice in pool.choices]) for name, pool in joined.items()}
+    return {name: _renamed(pool, [meant.get(own, own) for own in pool.choices]) for name, pool in joined.items()}
 
 
 def _renamed(pool: Pool, choices: Sequence[str]) -> Pool:
