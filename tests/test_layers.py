@@ -38,6 +38,7 @@ ORDER = (
     "learned",
     "priors",
     "metrics",
+    "beta_binomial",
     "anytime",
     "rectified",
     "noise",

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.special import betaincc, betaln, expit, gammaln, logsumexp, xlog1py, xlogy
+from fewlabels.beta_binomial import log_tail
+from fewlabels.special import betaincc, betaln, expit, gammaln, xlog1py, xlogy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -201,21 +202,22 @@ def _log_mixed(parts: NDArray[np.float64], share: NDArray[np.float64]) -> NDArra
 def _pool_evidence(
     most: NDArray[np.int64], right: NDArray[np.int64], wrong: NDArray[np.int64], bets: Bets, size: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Bets on each total R above the largest one that is not above the line, weighed by the mixture."""
+    """Bets on each total R above the largest one that is not above the line, weighed by the mixture.
+
+    Before the labels R is beta-binomial under each Beta, and so is the number of right items among the rest after them.
+    So the wealth is Σ_k c_k B(a_k + r, b_k + w)/B(a_k, b_k) P_k(R > K | labels) ÷ Σ_k c_k P_k(R > K), against the
+    probability of the labels under K.
+    """
     out = np.empty(len(right))
-    for g, (r, w, n, k) in enumerate(zip(right, wrong, size, most, strict=True)):
+    for g, (r, w, n, k) in enumerate(zip(right.tolist(), wrong.tolist(), size.tolist(), most.tolist(), strict=True)):
         if r > k or n - w <= k:
             out[g] = np.inf if r > k else -np.inf
             continue
-        totals = np.arange(k + 1, n + 1)
-        chance = gammaln(n + 1) - gammaln(totals + 1) - gammaln(n - totals + 1)
-        parts = betaln(bets.a[g][:, None] + totals, bets.b[g][:, None] + n - totals)
-        parts -= betaln(bets.a[g], bets.b[g])[:, None]
-        weight = chance + logsumexp(parts, b=bets.share[:, None], axis=0)
-        weight -= logsumexp(weight)
-        possible = totals <= n - w
-        sequence = _log_sequence(totals[possible], r, w, n)
-        out[g] = logsumexp(weight[possible] + sequence) - _log_sequence(k, r, w, n)
+        a, b = bets.a[g], bets.b[g]
+        before = log_tail(k + 1, n, a, b)
+        after = betaln(a + r, b + w) - betaln(a, b) + log_tail(k + 1 - r, n - r - w, a + r, b + w)
+        won = _log_mixed(np.stack([after, before]), bets.share)
+        out[g] = won[0] - won[1] - _log_sequence(np.array(k), np.array(r), np.array(w), np.array(n))
     return out
 
 
