@@ -40,6 +40,7 @@ ORDER = (
     "metrics",
     "beta_binomial",
     "anytime",
+    "sample",
     "rectified",
     "noise",
     "estimates",

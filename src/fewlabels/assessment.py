@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fewlabels.noise import Reliability
     from fewlabels.partition import Partition
     from fewlabels.plots import Display
-    from fewlabels.rectified import Sample
+    from fewlabels.sample import Sample
     from fewlabels.standing import Standing
     from fewlabels.stopping import Stop
     from fewlabels.table import Table

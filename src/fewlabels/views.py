@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fewlabels.metrics import Metric
     from fewlabels.pool import Pool
     from fewlabels.priors import Prepared
-    from fewlabels.rectified import Sample
+    from fewlabels.sample import Sample
 
 # Reading results must not use the generators of the steps, which begin with 1: they have a stream of their own.
 _RESULTS = 0x726573

@@ -10,7 +10,7 @@ import numpy as np
 
 from fewlabels.outcomes import Outcomes, no_items
 from fewlabels.policies.step import Queue, anywhere, ask_step
-from fewlabels.rectified import Binned, Sample, Strips
+from fewlabels.sample import Binned, Sample, Strips
 from fewlabels.tasks import Rewards
 from fewlabels.tasks.snapshot import Snapshot, held
 
