@@ -127,8 +127,8 @@ def _opened(report: Report) -> str:
 def _drawings(report: Report) -> dict[str, Any]:
     """Return the plot that shows the answer, or none, and the others."""
     drawn = [(plot, Markup(plots.figure(plot))) for plot in report.plots.values()]  # noqa: S704
-    first = [one for one in drawn if one[0].name == report.main_plot]
-    return {"main": first[0] if first else None, "drawings": [one for one in drawn if one not in first]}
+    first = [entry for entry in drawn if entry[0].name == report.main_plot]
+    return {"main": first[0] if first else None, "drawings": [entry for entry in drawn if entry not in first]}
 
 
 def _fitting(rows: Iterable[Any]) -> Style:

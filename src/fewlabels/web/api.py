@@ -177,22 +177,23 @@ def assessments(service: Here, _person: Anyone) -> list[m.Summary]:
 @router.get(ONE + "/classes", tags=["labelling"])
 def classes(name: str, service: Here, _person: Anyone) -> m.Classes:
     """List the classes to choose from, with what the owner says they mean."""
-    choices, means = service.audit(name).pool.choices, service.guide(name).descriptions
-    return m.Classes(classes=list(choices), descriptions={one: means[one] for one in choices if one in means})
+    choices, described = service.audit(name).pool.choices, service.guide(name).descriptions
+    means = {choice: described[choice] for choice in choices if choice in described}
+    return m.Classes(classes=list(choices), descriptions=means)
 
 
 @router.get(ONE + "/guide", tags=["labelling"])
 def guide(name: str, service: Here, _person: Anyone) -> m.Guide:
     """Return what annotators are told."""
-    told = service.guide(name)
-    return m.Guide(guidelines=told.guidelines, descriptions=dict(told.descriptions), version=told.version)
+    written = service.guide(name)
+    return m.Guide(guidelines=written.guidelines, descriptions=dict(written.descriptions), version=written.version)
 
 
 @router.post(ONE + "/guide", tags=["owner"])
 def write_guide(name: str, body: m.WriteGuide, service: Here, owner: Owner) -> m.Guide:
     """Write a new version of what annotators are told."""
-    told = service.write_guide(name, owner, body.guidelines, body.descriptions, body.over)
-    return m.Guide(guidelines=told.guidelines, descriptions=dict(told.descriptions), version=told.version)
+    written = service.write_guide(name, owner, body.guidelines, body.descriptions, body.over)
+    return m.Guide(guidelines=written.guidelines, descriptions=dict(written.descriptions), version=written.version)
 
 
 # The next three are called for every label. They read the request and write the response themselves: FastAPI takes as
@@ -286,9 +287,9 @@ def decide(name: str, body: m.Decide, request: Request, owner: Owner) -> m.Taken
 def _by_item(body: m.Decide) -> dict[str, str]:
     """Return the labels by item, unless one item has two."""
     labels: dict[str, str] = {}
-    for one in body.labels:
-        if labels.setdefault(one.id, one.label) != one.label:
-            words = f"{quoted(one.id)} has two labels here, {quoted(labels[one.id])} and {quoted(one.label)}."
+    for given in body.labels:
+        if labels.setdefault(given.id, given.label) != given.label:
+            words = f"{quoted(given.id)} has two labels here, {quoted(labels[given.id])} and {quoted(given.label)}."
             raise HTTPException(422, f"{words} Nothing was changed. Send one of them.")
     return labels
 

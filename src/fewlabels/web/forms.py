@@ -267,8 +267,8 @@ def _gold(typed: Mapping[str, Any], pool: Pool) -> dict[str, str] | None:
     except FewlabelsError as error:
         words = trouble(error, QUESTION | {"classes": COLUMNS["classes"]}, "gold").words
         words = words.replace(" Nothing was changed.", "")
-        there = "must be named on the page about the file, under"
-        raise WrongFieldError("gold", words.replace("must be named when the pool is read, with", there)) from error
+        where = "must be named on the page about the file, under"
+        raise WrongFieldError("gold", words.replace("must be named when the pool is read, with", where)) from error
 
 
 def groups_offered(pool: Pool, columns: Collection[str]) -> dict[str, str]:
@@ -389,9 +389,9 @@ def trouble(
         switch = f"fewlabels new --{part.name.replace('_', '-')}" if part.value is True else part.name
         return f"{label(part.name) or switch}{value}"
 
-    def option(found: re.Match[str]) -> str:
-        value = found[2] or ""
-        return f"{label(found[1]) or found[0]}{'' if value.isupper() or not value else f' {value}'}"
+    def option(match: re.Match[str]) -> str:
+        value = match[2] or ""
+        return f"{label(match[1]) or match[0]}{'' if value.isupper() or not value else f' {value}'}"
 
     words = _OPTION.sub(option, error.spelt(spell))
     about = error.at.columns if error.at is not None else ()

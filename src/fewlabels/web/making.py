@@ -43,10 +43,10 @@ router = APIRouter(dependencies=[Depends(owner_of)])
 
 def draft_of(draft: str, service: Here, owner: Owner) -> Draft:
     """Return the owner's draft."""
-    found = service.drafts.of(owner.name, draft)
-    if found is None:
+    own = service.drafts.of(owner.name, draft)
+    if own is None:
         raise DraftGoneError
-    return found
+    return own
 
 
 # --- the file
@@ -70,12 +70,12 @@ async def upload(request: Request, service: Here, owner: Owner) -> Response:
         form = await uploaded(request, service.settings.upload)
         try:
             check_seal(request, form)
-            sent = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
+            sent = [file for file in form.getlist("file") if isinstance(file, UploadFile) and file.filename]
             if not sent:
                 raise WrongFieldError("file", "choose a file first.")
             if len(sent) > MOST_FILES:
                 raise WrongFieldError("file", f"choose at most {MOST_FILES} files.")
-            files = [(one.file, str(one.filename)) for one in sent]
+            files = [(file.file, str(file.filename)) for file in sent]
             draft = await run_in_threadpool(service.drafts.begin, owner.name, *files)
         finally:
             await form.close()
@@ -118,7 +118,7 @@ def columns(
         service.drafts.end(draft.id)
         return _to(request, "/")
     typed: dict[str, Any] = {name: ",".join(map(str, form.getlist(name))) for name in forms.COLUMNS}
-    seen = [str(one) for one in form.getlist("content")]
+    seen = [str(column) for column in form.getlist("content")]
     typed["content"] = seen if seen or "content-chosen" in form else None  # nothing ticked may mean nothing chosen
     draft.typed["columns"] = typed
     if form.get("do") == "next":
@@ -171,7 +171,7 @@ def _columns_page(request: Request, service: Service, owner: Any, draft: Draft) 
         pool, lines, _ = _read(draft)
     except (WrongFieldError, FewlabelsError) as error:
         wrong, status = forms.trouble(error, labels, "predicted", typed), 422 if typed else 200
-    said = defaultdict(str, {line.what: line.text for line in lines if line.what not in _ABOUT})
+    texts = defaultdict(str, {line.what: line.text for line in lines if line.what not in _ABOUT})
     notes = [
         line.text if line.what == "answers" else f"{line.what or 'note'}: {line.text}"
         for line in lines
@@ -183,7 +183,7 @@ def _columns_page(request: Request, service: Service, owner: Any, draft: Draft) 
     if seen is None and pool is not None:
         seen = columns_of_card(pool) or [pool.content]
     view = {
-        "draft": draft, "typed": defaultdict(str, typed), "wrong": wrong, "pool": pool, "said": said,
+        "draft": draft, "typed": defaultdict(str, typed), "wrong": wrong, "pool": pool, "said": texts,
         "notes": notes, "doubts": doubts, "seen": seen, "columns": offered, "labels": labels,
         "classes": _classes(pool), "sample": draft.sample, "all": len(draft.names), "several": len(draft.sources) > 1,
         "plain_names": [name for name in offered if "," not in name],
