@@ -136,13 +136,13 @@ def anchored_mean(
             here = strip == k
             usual = float(doubt[sample.items[here & counts]].mean())
             parts.append(Residual.of(r[here], counts[here], int(sizes[k]), usual))
-        found = Residual.together(parts, sizes[sizes > 0] / items)
+        residual = Residual.together(parts, sizes[sizes > 0] / items)
     elif sample.anchors:
         counts = sample.anchor & sample.labelled
-        found = Residual.of(r, counts, items, float(np.average(doubt, weights=count)))
+        residual = Residual.of(r, counts, items, float(np.average(doubt, weights=count)))
     else:
         return 0.0, np.inf
-    return float(np.average(expected, weights=count)) + found.mean, found.sd
+    return float(np.average(expected, weights=count)) + residual.mean, residual.sd
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,28 +263,28 @@ def rectified(
     size, items = belief.size, int(belief.size.sum())
     expected = recalibrated(confidence, items if count is None else len(count), sample)
     means, share_of = belief.mean()[:, 0], size / items
-    said = float(share_of @ means)
+    believed = float(share_of @ means)
     drawn = belief.draws(rng, _DRAWS)[..., 0] if drawn is None else drawn
     variance = float((drawn @ share_of).var())
-    found, sd = anchored_mean(expected, sample, count)
+    anchored, sd = anchored_mean(expected, sample, count)
     limits, still = np.tile([[0.0], [1.0]], len(size)), np.ones(len(size))
     if belief.target == "pool":
         limits = np.stack([belief.counts[:, 0], size - belief.counts[:, 1]]) / size
         still = belief.left / size
     else:
-        sd = np.sqrt(sd**2 + said * (1 - said) / items)  # the pool is itself a sample of the population
+        sd = np.sqrt(sd**2 + believed * (1 - believed) / items)  # the pool is itself a sample of the population
     usual = float(np.average(expected * (1 - expected), weights=count)) * float(share_of @ still)
-    off = (_OFF * usual * contradiction(said, confidence, count, bare)) ** 2
+    off = (_OFF * usual * contradiction(believed, confidence, count, bare)) ** 2
     part = _parts(means, still, share_of)
     if np.isinf(sd):
         return Rectified(belief, _OFF_PRIOR, np.zeros_like(off), np.sqrt(off), part, limits, 0)
     # The two variances are estimates, so that their difference must not come near to nothing.
     rest = max(sd**2 - variance, 0.1 * sd**2, 1e-12)
     share = off / (off + rest)
-    fits = np.log(_OFF_PRIOR) - np.log(off + rest) / 2 - (found - said) ** 2 / (2 * (off + rest))
+    fits = np.log(_OFF_PRIOR) - np.log(off + rest) / 2 - (anchored - believed) ** 2 / (2 * (off + rest))
     weight = np.exp(fits - fits.max())
     weight /= weight.sum()
-    return Rectified(belief, weight, share * (found - said), np.sqrt(share * rest), part, limits, sample.anchors)
+    return Rectified(belief, weight, share * (anchored - believed), np.sqrt(share * rest), part, limits, sample.anchors)
 
 
 def unheard(size: NDArray[np.int64], labels: NDArray[np.float64]) -> float:
