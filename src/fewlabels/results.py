@@ -152,7 +152,7 @@ class Results:
                     Argument("noisy", value=True),
                     "; agreement() says how far they agree.",
                 )
-            imputed = voting.told(ledger).imputed
+            imputed = voting.sampled(ledger).imputed
         gold = {item: subject.pool.ids[item] for item in voting.gold}
         return reliability(imputed, voting.predicted, subject.spec.labels_right, level, gold)
 
@@ -163,7 +163,7 @@ class Results:
             voting = self._views.beliefs.voting
             if voting is None:
                 return items, true
-            ballots = voting.told(ledger).imputed.ballots
+            ballots = voting.sampled(ledger).imputed.ballots
         return ballots.items[ballots.evidence], ballots.majority()[ballots.evidence].astype(np.int32)
 
     # --- inside

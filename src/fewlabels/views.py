@@ -102,7 +102,7 @@ class Views:
             if not self.is_over_all:
                 self.beliefs.now()
             elif self.beliefs.voting is not None:
-                self.beliefs.voting.told(ledger)
+                self.beliefs.voting.sampled(ledger)
             still = self.journal.snapshot()
             return twin(self, journal=still, beliefs=self.beliefs.snapshot(still))
 
