@@ -142,3 +142,13 @@ def test_a_call_sent_again_with_its_key_is_taken_once(store_url: str) -> None:
     audit.close()
     assert store.names() == ["audit"], "the store was handed over open, and stays open"
     store.close()
+
+
+def test_who_gets_an_item_again_after_a_withdrawal_is_not_told_that_it_was_withdrawn(audit: fl.Assessment) -> None:
+    (item,) = audit.ask(1, annotator="ann").ids
+    audit.withdraw([item])
+    with pytest.raises(LabelError, match="it was withdrawn"):
+        audit.retract([item], annotator="ann")
+    _long_ago(audit, [item], "ann")  # drawn and handed out again
+    with pytest.raises(LabelError, match="ann has not answered it"):
+        audit.retract([item], annotator="ann")
