@@ -128,17 +128,9 @@ class Assessment(Labelling):
     ) -> Answer:
         """The task's conclusion from the labels so far, with its probability.
 
-        With `task`, `groups` or `model` it is the answer to another question: another task, such as Certify, by other
-        groups, or about another model of the pool. Nobody is asked anything for it, and nothing changes. Its words are
-        the task's own.
-
-        Examples
-        --------
-        >>> import fewlabels as fl
-        >>> pool = fl.read_pool({"predicted": ["a", "b"] * 50})
-        >>> audit = fl.create(None, "pets", pool)
-        >>> audit.answer(fl.Certify(fl.Accuracy(), at_least=0.9), fl.whole(pool)).settings["verdict"]
-        'open'
+        With `task`, `groups` or `model` it is the answer to another question, such as
+        `answer(Certify(Accuracy(), at_least=0.9), "whole")`. Nobody is asked anything for it, and nothing changes. Its
+        words are the task's own.
         """
         if task is not None or groups is not None or model is not None:
             task = self.spec.task if task is None else task
