@@ -19,7 +19,7 @@ from fewlabels.web import forms
 from fewlabels.web.api import Here, Owner, owner_of
 from fewlabels.web.drafts import DraftGoneError
 from fewlabels.web.errors import CANNOT_USE
-from fewlabels.web.forms import WrongFieldError
+from fewlabels.web.fields import WrongFieldError, free_name, name_of
 from fewlabels.web.guard import UPLOAD
 from fewlabels.web.pages import page, root_of
 from fewlabels.web.uploads import MOST_FILES, Sent, TooLargeError, check_seal, uploaded
@@ -243,7 +243,7 @@ def _make(service: Service, draft: Draft) -> str:
 
     typed = draft.typed["question"]
     pool, groups, task, options = _asked(draft, typed)
-    name = forms.name_of(typed, service.names())
+    name = name_of(typed, service.names())
     try:
         audit = create(
             service.store,
@@ -313,7 +313,7 @@ def _usual(service: Service, draft: Draft, pool: Pool, pass_rate: str | None) ->
     """What the form proposes at first."""
     usual = {"task": "lowest" if draft.example else "estimate", "metric": "accuracy", "groups": "predicted"}
     usual |= {"lowest": "1", "target": "population", "sure": "95", "overall": "10", "overlap": "1", "line": "90"}
-    usual |= {"rope": "5", "name": forms.free_name(draft.stem, service.names())}
+    usual |= {"rope": "5", "name": free_name(draft.stem, service.names())}
     if pool.models:
         usual |= {"task": "best", "groups": "whole", "rope": "1", "model": pool.models[0]}
     if len(pool.models) == 2:  # the second is the new one, more often than not
