@@ -220,6 +220,22 @@ def test_evidence_about_a_large_pool_costs_no_more_than_about_a_small_one() -> N
     assert huge == pytest.approx(large, abs=1e-3)  # no computer could go through as many totals
 
 
+@pytest.mark.parametrize("least", [-0.3, 0.0, 0.25])
+def test_the_evidence_about_a_difference_in_large_pools_is_found_without_trying_all_numbers(least, monkeypatch) -> None:
+    rng = np.random.default_rng(10)
+    for _ in range(10):
+        size = rng.integers(30_000, 60_000, 2)
+        right, wrong = rng.integers(0, 60, 2), rng.integers(0, 60, 2)
+        made = Bets.on(rng.random(2))
+        quick = evidence_apart(least, right, wrong, made, size)
+        with monkeypatch.context() as patched:
+            patched.setattr("fewlabels.anytime._MANY", 10**6)
+            slow = evidence_apart(least, right, wrong, made, size)
+        assert slow - 0.01 <= quick <= slow + 1e-9, "it is never too large"
+    huge = np.array([10**9, 10**9])  # more than any memory holds
+    assert np.isfinite(evidence_apart(least, right, wrong, made, huge))
+
+
 def sequence_chance(total: int, right: int, wrong: int, size: int) -> float:
     """The probability of these labels in some order, drawn one by one from `size` items of which `total` are right."""
     chance = 1.0
