@@ -43,7 +43,8 @@ from fewlabels.data import load_digits, load_fashion
 from fewlabels.estimates import interval, unfolded, value_draws
 from fewlabels.outcomes import Outcomes
 from fewlabels.policies.anchors import default_anchor
-from fewlabels.rectified import Rectified, Sample, rectified, unheard
+from fewlabels.rectified import Rectified, rectified, unheard
+from fewlabels.sample import Sample
 from fewlabels.simulation.methods import method
 from fewlabels.simulation.order import asker_with_anchors
 from fewlabels.simulation.truth import truth as truth_of

@@ -35,7 +35,8 @@ from scipy.special import expit, logit
 import fewlabels as fl
 from fewlabels.belief import Strata
 from fewlabels.policies.anchors import ESTIMATE, STRIPS
-from fewlabels.rectified import Rectified, Sample, Strips, rectified, unheard
+from fewlabels.rectified import Rectified, rectified, unheard
+from fewlabels.sample import Sample, Strips
 from fewlabels.simulation.methods import method
 from fewlabels.simulation.order import asker_with_anchors
 from fewlabels.simulation.truth import truth as truth_of

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fewlabels.special import betaincc, betaln, expit, gammaln, logsumexp, xlog1py, xlogy
+from fewlabels.beta_binomial import log_tail
+from fewlabels.special import betaincc, betaln, expit, gammaln, xlog1py, xlogy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _FARTHEST = 40.0  # log-odds: beyond e^−40 of 0 or 1 an end is 0 or 1
 _HALVINGS = 60
+_MANY, _SOME = 5_000, 1_001  # numbers of right items that are all tried, and how many are tried of more
 _NONE = 1e-300  # in place of no label, whose logarithm is not a number
 
 
@@ -146,7 +148,10 @@ def _whole_edge(
 
 
 def _log_sequence(
-    total: NDArray[np.int64], right: NDArray[np.int64], wrong: NDArray[np.int64], size: NDArray[np.int64]
+    total: NDArray[np.int64] | NDArray[np.float64],
+    right: NDArray[np.int64],
+    wrong: NDArray[np.int64],
+    size: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """log of [R]_r [N − R]_w / [N]_(r+w): the probability of the labels in their order if R of N items are right."""
     rest = size - total
@@ -201,21 +206,22 @@ def _log_mixed(parts: NDArray[np.float64], share: NDArray[np.float64]) -> NDArra
 def _pool_evidence(
     most: NDArray[np.int64], right: NDArray[np.int64], wrong: NDArray[np.int64], bets: Bets, size: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Bets on each total R above the largest one that is not above the line, weighed by the mixture."""
+    """Bets on each total R above the largest one that is not above the line, weighed by the mixture.
+
+    Before the labels R is beta-binomial under each Beta, and so is the number of right items among the rest after them.
+    So the wealth is Σ_k c_k B(a_k + r, b_k + w)/B(a_k, b_k) P_k(R > K | labels) ÷ Σ_k c_k P_k(R > K), against the
+    probability of the labels under K.
+    """
     out = np.empty(len(right))
-    for g, (r, w, n, k) in enumerate(zip(right, wrong, size, most, strict=True)):
+    for g, (r, w, n, k) in enumerate(zip(right.tolist(), wrong.tolist(), size.tolist(), most.tolist(), strict=True)):
         if r > k or n - w <= k:
             out[g] = np.inf if r > k else -np.inf
             continue
-        totals = np.arange(k + 1, n + 1)
-        chance = gammaln(n + 1) - gammaln(totals + 1) - gammaln(n - totals + 1)
-        parts = betaln(bets.a[g][:, None] + totals, bets.b[g][:, None] + n - totals)
-        parts -= betaln(bets.a[g], bets.b[g])[:, None]
-        weight = chance + logsumexp(parts, b=bets.share[:, None], axis=0)
-        weight -= logsumexp(weight)
-        possible = totals <= n - w
-        sequence = _log_sequence(totals[possible], r, w, n)
-        out[g] = logsumexp(weight[possible] + sequence) - _log_sequence(k, r, w, n)
+        a, b = bets.a[g], bets.b[g]
+        before = log_tail(k + 1, n, a, b)
+        after = betaln(a + r, b + w) - betaln(a, b) + log_tail(k + 1 - r, n - r - w, a + r, b + w)
+        won = _log_mixed(np.stack([after, before]), bets.share)
+        out[g] = won[0] - won[1] - _log_sequence(np.array(k), np.array(r), np.array(w), np.array(n))
     return out
 
 
@@ -287,17 +293,28 @@ def _likeliest_pool(
 ) -> float:
     """The largest log-likelihood of two numbers of right items whose shares are at least `least` apart.
 
-    For each number in the first group it is that of the likeliest number in the second.
+    For each number in the first group it is that of the likeliest number in the second. Among many numbers the second
+    may be a fraction: then the likelihood is concave in the first, so it is enough to go on between the neighbours of
+    the best of some, and it is never below that of whole numbers, so the evidence is never too large.
     """
-    first = np.arange(right[0], size[0] - wrong[0] + 1)
-    most = size[1] * (first / max(size[0], 1) - least)
-    most = np.floor(most + 1e-9) if touching else np.ceil(most - 1e-9) - 1
+    low, high = int(right[0]), int(size[0] - wrong[0])
+    are_many = high - low > _MANY
+
+    def likelihoods(first: NDArray[np.int64]) -> NDArray[np.float64]:
+        most = size[1] * (first / max(size[0], 1) - least)
+        if not are_many:
+            most = np.floor(most + 1e-9) if touching else np.ceil(most - 1e-9) - 1
+        second = np.minimum(np.clip(best, right[1], size[1] - wrong[1]), most)
+        both = np.full(len(first), -np.inf)
+        possible = second >= right[1]
+        both[possible] = _log_sequence(first[possible], right[0], wrong[0], size[0])
+        both[possible] += _log_sequence(second[possible], right[1], wrong[1], size[1])
+        return both
+
     labelled = right[1] + wrong[1]
     best = (size[1] + 1) * right[1] // labelled if labelled else size[1]
-    second = np.minimum(np.clip(best, right[1], size[1] - wrong[1]), most).astype(np.int64)
-    possible = second >= right[1]
-    if not possible.any():
-        return -np.inf
-    first, second = first[possible], second[possible]
-    both = _log_sequence(first, right[0], wrong[0], size[0]) + _log_sequence(second, right[1], wrong[1], size[1])
-    return float(both.max())
+    while high - low > _MANY:
+        some = np.linspace(low, high, _SOME).astype(np.int64)
+        place = int(likelihoods(some).argmax())
+        low, high = int(some[max(place - 1, 0)]), int(some[min(place + 1, _SOME - 1)])
+    return float(likelihoods(np.arange(low, high + 1)).max())

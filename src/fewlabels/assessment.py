@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fewlabels.noise import Reliability
     from fewlabels.partition import Partition
     from fewlabels.plots import Display
-    from fewlabels.rectified import Sample
+    from fewlabels.sample import Sample
     from fewlabels.standing import Standing
     from fewlabels.stopping import Stop
     from fewlabels.table import Table
@@ -117,29 +117,29 @@ class Assessment(Labelling):
         """
         return self._results.draws(n, metric, groups, model)
 
-    def answer(self, *, level: float = 0.95, draws: int = 10_000) -> Answer:
-        """The task's conclusion from the labels so far, with its probability."""
-        level = check_level(level)
-        if (still := self.snapshot()) is not self:
-            return still.answer(level=level, draws=draws)
-        # Of a snapshot: the words and the table that pages show are about the same labels when they are wanted later.
-        return replace(self._results.answer(level, draws), in_plain_words=lambda: self._plainly(level, draws))
-
-    def put(
+    def answer(
         self,
-        task: Task,
+        task: Task | None = None,
         groups: Partition | str | None = None,
         *,
         model: str | None = None,
         level: float = 0.95,
         draws: int = 10_000,
     ) -> Answer:
-        """Ask another question of the same labels, for a task that works with any groups, such as Certify.
+        """The task's conclusion from the labels so far, with its probability.
 
-        It can be about another model of the pool. Nobody is asked anything, and nothing changes. The answer's words are
-        the task's own.
+        With `task`, `groups` or `model` it is the answer to another question, such as
+        `answer(Certify(Accuracy(), at_least=0.9), "whole")`. Nobody is asked anything for it, and nothing changes. Its
+        words are the task's own.
         """
-        return self._results.put(task, groups, model, level=level, draws=draws)
+        if task is not None or groups is not None or model is not None:
+            task = self.spec.task if task is None else task
+            return self._results.other_answer(task, groups, model, level=level, draws=draws)
+        level = check_level(level)
+        if (still := self.snapshot()) is not self:
+            return still.answer(level=level, draws=draws)
+        # Of a snapshot: the words and the table that pages show are about the same labels when they are wanted later.
+        return replace(self._results.answer(level, draws), in_plain_words=lambda: self._plainly(level, draws))
 
     def check(
         self,
@@ -332,8 +332,8 @@ class Assessment(Labelling):
         from fewlabels.report import format_of, read, write
 
         format_of(path)  # refuse a wrong name before the work, not after it
-        put = [Rule(rule) if isinstance(rule, str) else rule for rule in several(rules, "The 'rules' of report()")]
-        return write(read(self, level, rules=put, content=content), path)
+        checked = [Rule(rule) if isinstance(rule, str) else rule for rule in several(rules, "The 'rules' of report()")]
+        return write(read(self, level, rules=checked, content=content), path)
 
     def _repr_html_(self) -> str:
         """The summary that a notebook shows, as on the first lines of the report; one line if it is closed."""

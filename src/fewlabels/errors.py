@@ -178,13 +178,13 @@ def needs(what: str, package: str, extra: str) -> str:
     )
 
 
-def one_line(said: object, most: int = 300) -> str:
+def one_line(text: object, most: int = 300) -> str:
     """What another library says, on one line and without its full stop; what kind of thing it is if it says nothing.
 
     >>> one_line(ValueError("first  second.")), one_line(KeyError())
     ('first second', 'KeyError')
     """
-    return " ".join(str(said).split())[:most].rstrip(".") or type(said).__name__
+    return " ".join(str(text).split())[:most].rstrip(".") or type(text).__name__
 
 
 def quoted(value: object, most: int = 60) -> str:

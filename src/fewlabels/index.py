@@ -28,7 +28,7 @@ class Ids(Sequence[str]):
     """The ids of a pool, one text for each item, in the order of the pool.
 
     They lie in an Arrow column, in which ten million ids take no more room than their letters. A value of such a column
-    is no text: it equals no text, so that a dict made of it would find nothing.
+    is an Arrow scalar, which never equals a text: a dict of scalars would find nothing.
 
     >>> import pyarrow as pa
     >>> ids = Ids(pa.array(["a", "b", "c"]))

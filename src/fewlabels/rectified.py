@@ -8,18 +8,19 @@ strips of confidence, every label speaks for its strip, so that all of them corr
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from fewlabels.sample import EDGE
 from fewlabels.special import expit, logit, student
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fewlabels.belief import Belief, Strata, Target
-    from fewlabels.partition import Partition
+    from fewlabels.sample import Sample
 
 # How far the belief may be off for all items after steered asking, as a change of every item's log-odds: its standard
 # deviation, and how probable that is beforehand. Measured: docs/learned-prior-measured.md has the table.
@@ -34,126 +35,8 @@ _ENDS = 0.02, 0.98
 _MEAN, _PRECISION = np.array([0.0, 1.0]), np.array([0.25, 4.0])
 # How many more residuals, of the variance that the recalibration expects, count beside those of the anchors.
 _EXPECTED = 4.0
-# Confidences nearer to 0 or 1 than this tell nothing more.
-_EDGE = 1e-4
-# How wide a bin of log-odds is.
-_BIN = 1 / 200
 # Draws from which the variance of the belief is taken.
 _DRAWS = 1_000
-
-
-@dataclass(frozen=True, eq=False)
-class Strips:
-    """Parts of the pool within which items were drawn at random, although some parts were asked about more than others.
-
-    Parameters
-    ----------
-    sizes
-        The number of items in each strip, shape (strips,).
-    strip
-        The strip of each item that was asked for, shape (asked,).
-    counts
-        Whether the item was drawn at random from all free ones of its strip, shape (asked,).
-    """
-
-    sizes: NDArray[np.int64]
-    strip: NDArray[np.int64]
-    counts: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, asking: Partition, items: NDArray[np.int64], counts: NDArray[np.bool_] | None = None) -> Self:
-        """The groups of asking as strips; if `counts` is not given, all of these items were drawn within them."""
-        drawn = np.ones(len(items), dtype=bool) if counts is None else counts
-        return cls(asking.sizes, asking.group[items].astype(np.int64), drawn)
-
-
-@dataclass(frozen=True, eq=False)
-class Sample:
-    """The items that were asked for, in the order of the steps, with what their labels show.
-
-    Parameters
-    ----------
-    items
-        Items that have a label or are pending, shape (asked,).
-    right
-        1 where the label shows a right prediction, 0 where a wrong one, NaN where there is none, shape (asked,).
-    anchor
-        Whether the item was drawn at random from all that were free, shape (asked,).
-    strips
-        The strips in which items were asked for, if the question is one number over all of them.
-    """
-
-    items: NDArray[np.int64]
-    right: NDArray[np.float64]
-    anchor: NDArray[np.bool_]
-    strips: Strips | None = None
-
-    @classmethod
-    def none(cls) -> Sample:
-        """Nothing has been asked for yet."""
-        return cls(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0, dtype=bool))
-
-    @property
-    def labelled(self) -> NDArray[np.bool_]:
-        """Which of them have a label, shape (asked,)."""
-        return ~np.isnan(self.right)
-
-    @property
-    def anchors(self) -> int:
-        """How many labels were drawn at random from all items."""
-        return int((self.anchor & self.labelled).sum())
-
-    @property
-    def in_all_strips(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]] | None:
-        """Sizes of strips, strip of each item, and whether its label speaks for it; None if a strip has no label."""
-        if self.strips is None:
-            return None
-        sizes, strip, counts = self.strips.sizes, self.strips.strip, self.strips.counts & self.labelled
-        missing = np.bincount(strip[counts], minlength=len(sizes)) == 0
-        return None if missing[sizes > 0].any() else (sizes, strip, counts)
-
-    def relabelled(self, items: NDArray[np.int64], right: NDArray[np.bool_]) -> Sample:
-        """Give the items other labels: whether the predictions of these are right, and none for the others."""
-        shown = np.full(int(max(self.items.max(initial=0), items.max(initial=0))) + 1, np.nan)
-        shown[items] = right
-        return replace(self, right=shown[self.items])
-
-
-@dataclass(frozen=True, eq=False)
-class Binned:
-    """All items in fine bins of confidence, for plans, which ask for the number over all of them again and again.
-
-    A bin is h = 1/200 of log-odds wide and has the mean log-odds of its items. So the mean of f = σ(a + b·logit s) over
-    all items, where |f''| ≤ 0.1 b², is right to 0.1 b² h²/8 < 1e-6 for every b below 1.7.
-
-    Parameters
-    ----------
-    scores
-        The confidence of each row, shape (rows,).
-    confidence, count
-        Confidence and number of items of each bin, two of shape (bins,).
-    """
-
-    scores: NDArray[np.float64]
-    confidence: NDArray[np.float64]
-    count: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, scores: NDArray[np.float64], count: NDArray[np.int64] | None) -> Binned:
-        """Put items into bins; `count` is how many each row stands for, as in `Pool.count`."""
-        odds = logit(np.clip(scores, _EDGE, 1 - _EDGE))
-        many = np.ones(len(odds), dtype=np.int64) if count is None else count
-        place = np.floor((odds - odds.min(initial=0)) / _BIN).astype(np.int64)
-        items, total = np.bincount(place, many), np.bincount(place, many * odds)
-        some = items > 0
-        return cls(scores, expit(total[some] / items[some]), items[some].astype(np.int64))
-
-    def with_sample(self, sample: Sample) -> tuple[NDArray[np.float64], Sample, NDArray[np.int64]]:
-        """Confidences, sample and counts for `rectified`: bins, and then the sample's items, which count 0."""
-        bins, asked = len(self.confidence), len(sample.items)
-        confidence = np.concatenate([self.confidence, self.scores[sample.items]])
-        rows = replace(sample, items=bins + np.arange(asked))
-        return confidence, rows, np.concatenate([self.count, np.zeros(asked, dtype=np.int64)])
 
 
 def recalibrated(confidence: NDArray[np.float64] | None, items: int, sample: Sample) -> NDArray[np.float64]:
@@ -162,11 +45,12 @@ def recalibrated(confidence: NDArray[np.float64] | None, items: int, sample: Sam
     Two numbers are fitted to all labels, so that no label has much to say about its own item. Without confidences it is
     the same share for all items.
 
+    >>> from fewlabels.sample import Sample
     >>> sample = Sample(np.array([0, 1]), np.array([1.0, 0.0]), np.array([True, True]))
     >>> recalibrated(np.array([0.9, 0.6, 0.9]), 3, sample).round(2)
     array([0.82, 0.4 , 0.82])
     """
-    s = np.full(items, 0.5) if confidence is None else np.clip(confidence, _EDGE, 1 - _EDGE)
+    s = np.full(items, 0.5) if confidence is None else np.clip(confidence, EDGE, 1 - EDGE)
     x, here = np.stack([np.ones(items), logit(s)]), sample.labelled
     design, right, ab = x[:, sample.items[here]], sample.right[here], _MEAN.copy()
     for _ in range(25):
@@ -234,6 +118,8 @@ def anchored_mean(
     is Σ_k n_k/N · that of strip k, which has n_k of the N items (a stratified sample). `count` is how many items each
     row stands for, as in `Pool.count`.
 
+    >>> from dataclasses import replace
+    >>> from fewlabels.sample import Sample, Strips
     >>> sample = Sample(np.array([0, 2, 1]), np.array([1.0, 1.0, 0.0]), np.array([True, False, True]))
     >>> round(anchored_mean(np.full(3, 0.5), sample)[0], 3)  # T_1 = 1, T_3 = 2/3, with weights 1 to 9
     0.7
@@ -250,13 +136,13 @@ def anchored_mean(
             here = strip == k
             usual = float(doubt[sample.items[here & counts]].mean())
             parts.append(Residual.of(r[here], counts[here], int(sizes[k]), usual))
-        found = Residual.together(parts, sizes[sizes > 0] / items)
+        residual = Residual.together(parts, sizes[sizes > 0] / items)
     elif sample.anchors:
         counts = sample.anchor & sample.labelled
-        found = Residual.of(r, counts, items, float(np.average(doubt, weights=count)))
+        residual = Residual.of(r, counts, items, float(np.average(doubt, weights=count)))
     else:
         return 0.0, np.inf
-    return float(np.average(expected, weights=count)) + found.mean, found.sd
+    return float(np.average(expected, weights=count)) + residual.mean, residual.sd
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,6 +253,7 @@ def rectified(
     interval is that of a belief which rests on the scores.
 
     >>> from fewlabels.belief import Belief
+    >>> from fewlabels.sample import Sample
     >>> whole = Belief(np.ones((1, 2)), np.array([[30.0, 20.0]]), np.array([1000]), "pool")
     >>> sample = Sample(np.arange(50), np.repeat([1.0, 0.0], [30, 20]), np.arange(50) % 5 == 0)
     >>> found = rectified(whole, None, sample, np.random.default_rng(0))
@@ -376,28 +263,28 @@ def rectified(
     size, items = belief.size, int(belief.size.sum())
     expected = recalibrated(confidence, items if count is None else len(count), sample)
     means, share_of = belief.mean()[:, 0], size / items
-    said = float(share_of @ means)
+    believed = float(share_of @ means)
     drawn = belief.draws(rng, _DRAWS)[..., 0] if drawn is None else drawn
     variance = float((drawn @ share_of).var())
-    found, sd = anchored_mean(expected, sample, count)
+    anchored, sd = anchored_mean(expected, sample, count)
     limits, still = np.tile([[0.0], [1.0]], len(size)), np.ones(len(size))
     if belief.target == "pool":
         limits = np.stack([belief.counts[:, 0], size - belief.counts[:, 1]]) / size
         still = belief.left / size
     else:
-        sd = np.sqrt(sd**2 + said * (1 - said) / items)  # the pool is itself a sample of the population
+        sd = np.sqrt(sd**2 + believed * (1 - believed) / items)  # the pool is itself a sample of the population
     usual = float(np.average(expected * (1 - expected), weights=count)) * float(share_of @ still)
-    off = (_OFF * usual * contradiction(said, confidence, count, bare)) ** 2
+    off = (_OFF * usual * contradiction(believed, confidence, count, bare)) ** 2
     part = _parts(means, still, share_of)
     if np.isinf(sd):
         return Rectified(belief, _OFF_PRIOR, np.zeros_like(off), np.sqrt(off), part, limits, 0)
     # The two variances are estimates, so that their difference must not come near to nothing.
     rest = max(sd**2 - variance, 0.1 * sd**2, 1e-12)
     share = off / (off + rest)
-    fits = np.log(_OFF_PRIOR) - np.log(off + rest) / 2 - (found - said) ** 2 / (2 * (off + rest))
+    fits = np.log(_OFF_PRIOR) - np.log(off + rest) / 2 - (anchored - believed) ** 2 / (2 * (off + rest))
     weight = np.exp(fits - fits.max())
     weight /= weight.sum()
-    return Rectified(belief, weight, share * (found - said), np.sqrt(share * rest), part, limits, sample.anchors)
+    return Rectified(belief, weight, share * (anchored - believed), np.sqrt(share * rest), part, limits, sample.anchors)
 
 
 def unheard(size: NDArray[np.int64], labels: NDArray[np.float64]) -> float:
@@ -432,6 +319,6 @@ def _parts(
     means: NDArray[np.float64], still: NDArray[np.float64], share_of: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """What a change of all items' log-odds that moves the share of all by 1 does to each cell, shape (cells,)."""
-    moved = still * np.maximum(means * (1 - means), _EDGE)
+    moved = still * np.maximum(means * (1 - means), EDGE)
     total = float(share_of @ moved)
     return moved / total if total > 0 else np.zeros_like(moved)

@@ -109,10 +109,12 @@ class Results:
         answer = self._answer(task, belief, cells, level, draws)
         return replace(answer, table=self.stamped(answer.table, task.metric))
 
-    def put(self, task: Task, groups: Partition | str | None, model: str | None, *, level: float, draws: int) -> Answer:
+    def other_answer(
+        self, task: Task, groups: Partition | str | None, model: str | None, *, level: float, draws: int
+    ) -> Answer:
         """The answer to another question."""
         level = check_level(level)
-        of_kind(task, Task, "The 'task' of put()", error=SpecError)
+        of_kind(task, Task, "The 'task' of answer()", error=SpecError)
         groups = self._journal.subject.groups_of(model) if groups is None else groups
         metric, belief, cells = self._views.view(task.metric, groups, model)
         task.check(cells)
@@ -152,7 +154,7 @@ class Results:
                     Argument("noisy", value=True),
                     "; agreement() says how far they agree.",
                 )
-            imputed = voting.told(ledger).imputed
+            imputed = voting.sampled(ledger).imputed
         gold = {item: subject.pool.ids[item] for item in voting.gold}
         return reliability(imputed, voting.predicted, subject.spec.labels_right, level, gold)
 
@@ -163,7 +165,7 @@ class Results:
             voting = self._views.beliefs.voting
             if voting is None:
                 return items, true
-            ballots = voting.told(ledger).imputed.ballots
+            ballots = voting.sampled(ledger).imputed.ballots
         return ballots.items[ballots.evidence], ballots.majority()[ballots.evidence].astype(np.int32)
 
     # --- inside

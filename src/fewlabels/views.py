@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fewlabels.metrics import Metric
     from fewlabels.pool import Pool
     from fewlabels.priors import Prepared
-    from fewlabels.rectified import Sample
+    from fewlabels.sample import Sample
 
 # Reading results must not use the generators of the steps, which begin with 1: they have a stream of their own.
 _RESULTS = 0x726573
@@ -102,7 +102,7 @@ class Views:
             if not self.is_over_all:
                 self.beliefs.now()
             elif self.beliefs.voting is not None:
-                self.beliefs.voting.told(ledger)
+                self.beliefs.voting.sampled(ledger)
             still = self.journal.snapshot()
             return twin(self, journal=still, beliefs=self.beliefs.snapshot(still))
 

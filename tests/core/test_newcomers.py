@@ -62,7 +62,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], str]] = {
     "crossed names": (lambda _: anything.cross("sex", "predicted"), r"argument of cross\(\) must be a partition"),
     "one budget": (lambda _: anything.plan(POOL, budgets=20), r"'budgets' of plan\(\) are a list, such as \[50, 200\]"),
     "a forecast of a pool": (lambda _: anything.forecast(POOL), r"forecast\(\) must be an assessment, such as load"),
-    "a text as a task": (lambda a: a.put("accuracy"), r"'task' of put\(\) must be a task, such as Estimate"),
+    "a text as a task": (lambda a: a.answer("accuracy"), r"'task' of answer\(\) must be a task, such as Estimate"),
     "a class as a metric": (lambda a: a.estimates(metric=fl.Recall), r"Got the class Recall instead. Write Recall\("),
     "a class as a task": (lambda _: anything.create(None, "x", POOL, task=fl.Estimate), r"Write Estimate\("),
     "people of a file": (lambda _: anything.People("x.db"), r"'store' of People\(\) must be an open database"),
@@ -190,7 +190,7 @@ def test_groups_and_metrics_are_objects_or_names() -> None:
     assert a.fairness("column:sex").groups.columns == a.fairness(sex).groups.columns
     assert a.reliability(2, groups="column:sex").columns == a.reliability(2, groups=sex).columns
     task = fl.Certify(fl.Accuracy(), at_least=0.5)
-    assert a.put(task, "column:sex").table.columns == a.put(task, sex).table.columns
+    assert a.answer(task, "column:sex").table.columns == a.answer(task, sex).table.columns
     assert a.check("accuracy >= 0.5", groups=sex).words == a.check("accuracy >= 0.5", groups="column:sex").words
     assert fl.create(None, "x", POOL, "column:sex").groups.names == ("f", "m")
     with pytest.raises(fl.SpecError, match=r"metric that is a single share.*For the recall of cat"):

@@ -37,7 +37,7 @@ def test_a_class_without_prediction_and_label_has_no_number_and_no_verdict(targe
     for metric in (fl.Recall("zzz"), fl.Precision("zzz"), fl.F1("zzz")):
         row = next(audit.estimates(metric=metric).rows())
         assert (row["mean"], row["low"], row["high"], row["median"]) == (None,) * 4
-        answer = audit.put(fl.Estimate(metric))
+        answer = audit.answer(fl.Estimate(metric))
         assert answer.words.startswith(f"There is no {metric.name}: no ")
     for rule in ("recall:zzz >= 0.5", "recall:zzz <= 0.5", "precision:zzz >= 0.5", "f1:zzz <= 0.5"):
         checked = audit.check(rule, overall=True)
@@ -65,7 +65,7 @@ def test_a_mean_over_classes_leaves_out_what_nothing_shows(target: Target) -> No
     left_out = "The mean over classes leaves out 1 class that is neither predicted nor among the labels."
     assert left_out in checked.words
     assert left_out in audit.classes().words
-    assert left_out in audit.put(fl.Estimate(fl.Recall())).words
+    assert left_out in audit.answer(fl.Estimate(fl.Recall())).words
     # Its number of items stays in doubt: that none was seen does not show that there are none.
     assert audit.classes().classes["true_high"][2] >= 0
 
@@ -101,7 +101,7 @@ def test_a_group_without_the_class_has_no_recall_and_is_open(target: Target) -> 
     mean = dict(zip("xyz", audit.estimates(metric=fl.Recall("spam"))["mean"], strict=True))
     assert mean["y"] is None
     assert min(mean["x"], mean["z"]) > 0.5
-    over_all = audit.put(fl.Estimate(fl.Recall("spam")))
+    over_all = audit.answer(fl.Estimate(fl.Recall("spam")))
     assert "1 group has no number, and is left out." in over_all.words
     assert over_all.table["mean"][0] == pytest.approx((mean["x"] + mean["z"]) / 2, abs=0.02)
     for rule in ("recall:spam >= 0.3", "recall:spam <= 0.99"):
@@ -109,10 +109,10 @@ def test_a_group_without_the_class_has_no_recall_and_is_open(target: Target) -> 
         assert verdicts == {"x": "pass", "y": "open", "z": "pass"}
         words = audit.check(rule).words
         assert "In 1 group there is no recall of spam, as no label shows spam so far." in words
-    worst = audit.put(fl.Identify(fl.Recall("spam"), lowest=1))
+    worst = audit.answer(fl.Identify(fl.Recall("spam"), lowest=1))
     assert worst.groups[0] in "xz"
     assert worst.table["mean"][2] is None
-    apart = audit.put(fl.Compare(fl.Recall("spam"), "x", "y"))
+    apart = audit.answer(fl.Compare(fl.Recall("spam"), "x", "y"))
     assert not apart.backed
     assert apart.table["mean"] == [None]
     assert apart.words.startswith("There is nothing to compare: no recall of spam for y, as")

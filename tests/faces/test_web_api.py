@@ -14,6 +14,8 @@ from fewlabels.findings.finding import find
 from fewlabels.labelling.journal import Journal
 from fewlabels.report import outlook
 from fewlabels.stopping import Stop
+from fewlabels.store.people import People
+from fewlabels.web.guard import csrf_token
 from fewlabels.web.pages import ONLY_THESE
 from tests.support.web import SCRIPT, bearer, client_of, events_of, make_site, pool_of_texts, streams
 
@@ -318,6 +320,20 @@ def test_invite_and_revoke_over_http() -> None:
         )
         listed = client.get("/api/v1/people", headers=bearer(site.owner)).text
     assert token not in listed
+
+
+def test_owners_cannot_lock_themselves_out_however_their_accents_are_written() -> None:
+    site = make_site()
+    token = People(site.store).invite("Jos\u00e9", "owner")
+    with client_of(site) as client:
+        apart = {"name": "Jose\u0301"}
+        assert client.post("/api/v1/people/revoke", json=apart, headers=bearer(token)).status_code == 409
+        assert client.get("/api/v1/me", headers=bearer(token)).status_code == 200
+        client.post("/sign-in/form", data={"token": token})
+        csrf = csrf_token(next(iter(client.cookies.values())))
+        again = client.post("/api/v1/people/again", json=apart, headers={"x-csrf-token": csrf})
+        assert again.status_code == 200
+        assert client.get("/api/v1/me").status_code == 200, "they stay signed in"
 
 
 def test_estimates_of_another_model_come_from_the_same_labels() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from fewlabels.io.limits import Limits
 from fewlabels.store.people import People
-from fewlabels.web import drafts, forms
+from fewlabels.web import drafts, fields, forms
 from tests.support.web import bearer
 
 if TYPE_CHECKING:
@@ -221,3 +221,14 @@ def test_what_to_choose_is_said_in_the_words_of_the_form() -> None:
         draft = page.url.path
         again = client.post(draft, data={"csrf": csrf(client), "any_spelling": "any", "do": "read"})
         assert "differs from" not in words(again)
+
+
+@pytest.mark.parametrize(("typed", "number"), [("12", 12), ("1,000", 1000), ("12 000", 12_000), (" 7 ", 7), ("", None)])
+def test_whole_numbers_may_be_in_groups_of_thousands(typed: str, number: int | None) -> None:
+    assert fields.whole({"labels": typed}, "labels") == number
+
+
+@pytest.mark.parametrize("typed", ["2,5", "2.5", "1,00", "1,0000", "0", "-3", "1e3", "two", "1,000,00"])
+def test_what_is_no_whole_number_is_not_read_as_one(typed: str) -> None:
+    with pytest.raises(fields.WrongFieldError, match="whole number"):
+        fields.whole({"labels": typed}, "labels")

@@ -114,6 +114,11 @@ def test_json_is_indented_and_stays_exact() -> None:
     assert json.loads(words(tree_of('{"x": [1, {"y": "z"}]}') or [])) == {"x": [1, {"y": "z"}]}
 
 
+@pytest.mark.parametrize("text", ["[100, 200]", "[12, 34]", "[1, 2, 3]", '[0.5, {"a": 1}]', '[{"a": 1}, 0.5]'])
+def test_a_list_of_numbers_is_json(text: str) -> None:
+    assert json.loads(words(tree_of(text) or [])) == json.loads(text)
+
+
 @pytest.mark.parametrize("text", ["[" * 5000 + "]" * 5000, '{"a":' * 60 + "1" + "}" * 60, '{"a": }', "[1, 2", "{a: 1}"])
 def test_json_that_is_broken_or_too_deep_is_text(text: str) -> None:
     assert tree_of(text) is None

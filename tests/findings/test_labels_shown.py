@@ -87,7 +87,7 @@ def test_gate_rule_and_answer_need_labels_of_the_kind_too() -> None:
     assert (
         "1 of 1 group have fewer than 5 labels of their own that count" in made.standing(stop=fl.Stop(width=0.9)).words
     )
-    assert not made.put(fl.Identify(fl.Recall("a"), lowest=1), groups="column:site").backed
+    assert not made.answer(fl.Identify(fl.Recall("a"), lowest=1), groups="column:site").backed
     made.tell({str(i): "a" for i in range(2, 8)})
     assert made.check("recall:a >= 0.5", overall=True).verdict == "pass"
     assert made.standing(stop=fl.Stop(width=0.9)).reached

@@ -252,6 +252,25 @@ def test_ids_that_became_floats_are_the_same_ids(tmp_path):
     assert pool.answers.tolist() == [[0, 1], [1, -1], [1, 0]]
 
 
+def test_ids_that_would_become_one_stay_apart(tmp_path):
+    pool = read_pool(files(tmp_path, old="id,predicted\n7.0,x\n7.00,y\n8.0,y\n", new="id,predicted\n7,x\n8.0,y\n"))
+    assert pool.ids.to_pylist() == ["7.0", "7.00", "8.0", "7"]
+    assert pool.answers.tolist() == [[0, -1], [1, -1], [1, 1], [-1, 0]]
+
+
+def test_an_accent_in_an_id_may_be_a_character_of_its_own(tmp_path):
+    """Names of files that a Mac has written, for example: the items are the same, and both models have answered."""
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    old, new = f"id,predicted\n{composed},x\nb,y\n", f"id,predicted\nb,y\n{apart},y\n"
+    pool = read_pool(files(tmp_path, old=old, new=new))
+    assert pool.ids.to_pylist() == [composed, "b"]
+    assert pool.answers.tolist() == [[0, 1], [1, 1]]
+    assert not pool.unanswered
+    both = f"id,predicted\n{apart},x\n{composed},y\nb,y\n"  # two items, if one file has both
+    assert read_pool(files(tmp_path, old=both, new=old)).answers.tolist() == [[0, -1], [1, 0], [1, 1]]
+    assert read_pool(files(tmp_path, old=old, new=both)).answers.tolist() == [[0, 1], [1, 1], [-1, 0]]
+
+
 def test_messy_files(tmp_path):
     old = "\ufeffid;predicted;confidence\nm1;ja;90%\nm2;nein;50%\nm3;ja;70%\n"
     new = "id,extra,predicted\nm3,1,nein\nm1,2,\nm2,3,(no answer)\n"

@@ -398,3 +398,18 @@ def test_what_a_masked_array_hides_is_missing():
     words = np.ma.masked_array(["ant", "bee", "ant"], mask=[False, False, True])
     with pytest.raises(InputError, match="row 3, column 'predicted': the predicted class is missing"):
         read_pool({"predicted": words})
+
+
+def test_scores_may_miss_a_sum_of_1_by_rounding_and_no_more() -> None:
+    near = read_pool([[0.5, 0.509], [0.6, 0.391]])  # three digits of hundreds of classes are as far off
+    assert near.confidence.tolist() == [0.509, 0.6]
+    for row in ([0.5, 0.511], [0.5, 0.489]):
+        with pytest.raises(InputError, match=f"the scores sum to {sum(row):.6g}, not to 1"):
+            read_pool([row])
+
+
+def test_a_confidence_beyond_1_by_rounding_is_1() -> None:
+    pool = read_pool({"predicted": ["a", "b", "c"], "confidence": [1 + 5e-7, -5e-7, 0.5]})
+    assert pool.confidence.tolist() == [1.0, 0.0, 0.5]
+    with pytest.raises(InputError, match="the confidence is"):
+        read_pool({"predicted": ["a", "b", "c"], "confidence": [1 + 5e-6, 0.1, 0.5]})

@@ -8,6 +8,7 @@ import pytest
 
 import fewlabels as fl
 from fewlabels.errors import InputError, LabelError
+from fewlabels.labelling import allowed
 from fewlabels.store import Event, Store
 from tests.support.annotators import new_audit
 
@@ -142,3 +143,30 @@ def test_a_call_sent_again_with_its_key_is_taken_once(store_url: str) -> None:
     audit.close()
     assert store.names() == ["audit"], "the store was handed over open, and stays open"
     store.close()
+
+
+def test_who_gets_an_item_again_after_a_withdrawal_is_not_told_that_it_was_withdrawn(audit: fl.Assessment) -> None:
+    (item,) = audit.ask(1, annotator="ann").ids
+    audit.withdraw([item])
+    with pytest.raises(LabelError, match="it was withdrawn"):
+        audit.retract([item], annotator="ann")
+    _long_ago(audit, [item], "ann")  # drawn and handed out again
+    with pytest.raises(LabelError, match="ann has not answered it"):
+        audit.retract([item], annotator="ann")
+
+
+def test_one_person_can_leave_only_so_many_items_to_the_owner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allowed, "_MOST_SKIPS", 2)
+    audit = new_audit(1)
+    ids = audit.ask(5, annotator="ann").ids
+    audit.skip(ids[:2], annotator="ann", own=True)
+    with pytest.raises(
+        LabelError, match="ann has skipped 2 items that wait for the owner's decision, and at most 2 can"
+    ):
+        audit.skip([ids[2]], annotator="ann", own=True)
+    assert audit.tell({ids[3]: "ant"}, annotator="ann", own=True) == 1, "labels are taken as before"
+    bobs = audit.ask(1, annotator="bob").ids
+    assert audit.skip(bobs, annotator="bob", own=True) == 1
+    audit.decide({ids[0]: "ant"}, annotator="owner")
+    assert audit.skip([ids[2]], annotator="ann", own=True) == 1, "a decided item waits no more"
+    assert audit.skip([ids[4]], annotator="ann") == 1, "who has the database needs no limit"

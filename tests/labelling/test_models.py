@@ -89,7 +89,7 @@ def test_labels_asked_about_one_model_are_about_the_other_too(tmp_path):
     by_old = audit.estimates(model="old")
     assert by_old["n"] == np.bincount(pool.answers[:, 0]).tolist()
     assert sum(by_old["labelled"]) == 80
-    answer = audit.put(fl.Certify(fl.Accuracy(), at_least=0.5), whole, model="old")
+    answer = audit.answer(fl.Certify(fl.Accuracy(), at_least=0.5), whole, model="old")
     assert answer.table["group"] == ["all"]
 
 

@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 import pytest
+from scipy import special, stats
 from scipy.special import comb
 
 import fewlabels as fl
 from fewlabels.anytime import Bets, evidence_above, evidence_apart, pool_sequence, population_sequence
 from fewlabels.belief import Belief
+from fewlabels.beta_binomial import log_tail
 from fewlabels.estimates import sequences
 
 ALPHA = 0.05
@@ -183,6 +185,55 @@ def test_the_same_in_a_pool_by_trying_all_numbers_of_right_items(least: float, t
                     best = max(best, sum(map(math.log, chances)))
         wanted = made.log_wealth(right, wrong).sum() - best
         assert evidence_apart(least, right, wrong, made, size, touching=touching) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("items", [499, 501, 20_000])
+def test_the_tail_of_the_beta_binomial_is_the_sum_of_its_terms(items: int) -> None:
+    """Against SciPy, term by term, on both sides of the number of items from which on it is an integral."""
+    a = np.array([0.5, 9.0, 700.5, 0.5, 40_000.0])
+    b = np.array([0.5, 1.0, 90.0, 300.0, 40_000.0])
+    for least in (-1, 0, 1, 7, items // 3, items // 2, items - 2, items, items + 1):
+        right = np.arange(max(least, 0), items + 1)[:, None]
+        terms = stats.betabinom.logpmf(right, items, a, b)
+        slow = special.logsumexp(terms, axis=0) if len(right) else np.full(5, -np.inf)
+        seen = slow > -40
+        made = log_tail(least, items, a, b)
+        np.testing.assert_allclose(made[seen], slow[seen], atol=1e-6)
+        assert (made[~seen] < -39).all()
+
+
+def test_evidence_about_a_large_pool_costs_no_more_than_about_a_small_one() -> None:
+    """It is the sum over all totals of weight times likelihood."""
+    right, wrong, book = np.array([45]), np.array([15]), bets(0.9, 1)
+    size, k = 20_000, 12_000
+    total = np.arange(k + 1, size + 1)
+    each = [stats.betabinom.pmf(total, size, a, b) for a, b in zip(book.a[0], book.b[0], strict=True)]
+    weight = book.share @ np.array(each)
+    likely = special.loggamma(total + 1) - special.loggamma(total - 44) + special.loggamma(size - total + 1)
+    likely -= special.loggamma(size - total - 14)
+    under = special.loggamma(k + 1) - special.loggamma(k - 44) + special.loggamma(size - k + 1)
+    under -= special.loggamma(size - k - 14)
+    possible = total <= size - 15
+    slow = np.log((weight[possible] * np.exp(likely[possible] - under)).sum() / weight.sum())
+    assert evidence_above(0.6, right, wrong, book, np.array([size]))[0] == pytest.approx(slow, abs=1e-6)
+    large, huge = (evidence_above(0.6, right, wrong, book, np.array([n]))[0] for n in (10**6, 10**9))
+    assert huge == pytest.approx(large, abs=1e-3)  # no computer could go through as many totals
+
+
+@pytest.mark.parametrize("least", [-0.3, 0.0, 0.25])
+def test_the_evidence_about_a_difference_in_large_pools_is_found_without_trying_all_numbers(least, monkeypatch) -> None:
+    rng = np.random.default_rng(10)
+    for _ in range(10):
+        size = rng.integers(30_000, 60_000, 2)
+        right, wrong = rng.integers(0, 60, 2), rng.integers(0, 60, 2)
+        made = Bets.on(rng.random(2))
+        quick = evidence_apart(least, right, wrong, made, size)
+        with monkeypatch.context() as patched:
+            patched.setattr("fewlabels.anytime._MANY", 10**6)
+            slow = evidence_apart(least, right, wrong, made, size)
+        assert slow - 0.01 <= quick <= slow + 1e-9, "it is never too large"
+    huge = np.array([10**9, 10**9])  # more than any memory holds
+    assert np.isfinite(evidence_apart(least, right, wrong, made, huge))
 
 
 def sequence_chance(total: int, right: int, wrong: int, size: int) -> float:

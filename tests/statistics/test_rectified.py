@@ -11,7 +11,8 @@ from scipy import stats
 
 import fewlabels as fl
 from fewlabels.belief import Belief
-from fewlabels.rectified import Binned, Rectified, Sample, Strips, anchored_mean, recalibrated, rectified
+from fewlabels.rectified import Rectified, anchored_mean, recalibrated, rectified
+from fewlabels.sample import Binned, Sample, Strips
 
 # Five items in two groups, which of them are right, and an expectation that is badly wrong.
 RIGHT = np.array([1.0, 0.0, 1.0, 1.0, 0.0])

@@ -281,6 +281,9 @@ def test_the_chain_is_the_one_that_was_written_down(store_url: str) -> None:
     assert "no log contains the event" in store.verify(head=head).words
     with pytest.raises(fl.InputError, match="is not a head"):
         store.verify(head="12:abc")
+    beyond = store.verify(head=f"{10**30}:{head.partition(':')[2]}")  # no database has such a number
+    assert "no log contains the event" in beyond.words
+    assert beyond.logs[0].events == len(kept)
     store.close()
 
 

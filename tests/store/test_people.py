@@ -16,6 +16,7 @@ from fewlabels.errors import FewlabelsError, InputError, StoreError
 from fewlabels.store import Store
 from fewlabels.store.people import People
 from fewlabels.store.schema import people as table
+from fewlabels.store.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,6 +134,17 @@ def test_a_name_is_given_once_even_to_those_who_come_at_once(shared_store_url: s
     assert len(tokens) == 1
     assert People(store).who(tokens[0]).name == "ann"
     store.close()
+
+
+def test_a_session_ends_after_its_days_and_when_its_token_is_no_longer_valid(store: Store) -> None:
+    people, sessions = People(store), Sessions(store, days=30)
+    session = sessions.begin(people.invite("ann"))
+    assert sessions.who(session).name == "ann"
+    assert Sessions(store, days=0).who(session) is None, "it began before the days that are allowed"
+    people.revoke("ann")
+    assert sessions.who(session) is None
+    sessions.begin(people.invite("ann"))
+    assert sessions.who(session) is None, "a new token does not bring an old session back"
 
 
 def _rows(store: Store) -> list[sa.Row[tuple[object, ...]]]:

@@ -170,6 +170,14 @@ def test_for_a_spreadsheet_formulas_are_texts_and_numbers_numbers() -> None:
     assert {row["n"] for row in rows} == {"-1"}
 
 
+def test_for_a_spreadsheet_the_names_of_columns_are_texts_too() -> None:
+    rows, names = [{"id": "a", "=HYPERLINK(1)": "b"}], []
+    for excel in (True, False):
+        write_rows(rows, out := io.StringIO(), excel=excel)
+        names.append(out.getvalue().removeprefix("\ufeff").splitlines()[0])
+    assert names == ["id,'=HYPERLINK(1)", "id,=HYPERLINK(1)"]
+
+
 @pytest.mark.parametrize("what", [["ask", "-n", "3"], ["export"]])
 def test_a_batch_for_excel_is_harmless_however_it_is_written(tmp_path: Path, what: list[str]) -> None:
     audit = fl.create(tmp_path / "audit.db", "numbers", fl.read_pool(POOL, content="text"))

@@ -115,7 +115,7 @@ def _put_other(
     if not as_json and not tally(audit).labelled:
         click.echo(harmless(f"{words}\n{NOTHING}"))
         return
-    answer = audit.put(task, groups, model=model, level=level)
+    answer = audit.answer(task, groups, model=model, level=level)
     if as_json:
         rows = list(answer.table.rows())[:top]
         emit_json({"question": words, "words": answer.words, "probability": answer.probability, "rows": rows})
@@ -136,7 +136,7 @@ def _put(audit: Assessment, model: str, level: float, top: int | None, *, as_jso
         raise SpecError(
             f"this question is about all models of the pool. See one of them with: fewlabels show ... --model {model}"
         )
-    answer = audit.put(audit.spec.task, model=model, level=level)
+    answer = audit.answer(model=model, level=level)
     if as_json:
         rows = list(answer.table.rows())[:top]
         emit_json({"model": model, "words": answer.words, "probability": answer.probability, "rows": rows})

@@ -71,8 +71,8 @@ def guide(
         kept = Guides(store)
         if versions:
             all_of_it = kept.versions(name)
-            told = ("version", "at", "by")
-            emit(Table({what: [getattr(guide, what) for guide in all_of_it] for what in told}), as_json)
+            columns = ("version", "at", "by")
+            emit(Table({what: [getattr(guide, what) for guide in all_of_it] for what in columns}), as_json)
             return
         now = kept.of(name)
     if as_json:

@@ -151,14 +151,14 @@ def _on_known(known: Mapping[str, int], budget: int | None) -> list[str]:
 
     if not known:
         return []
-    there = sum(known.values())
-    told = f"This pool has {counted(there, 'label')} already, from {', '.join(known)}."
-    told = f"{told} They count for this question too, and nobody is asked about these items again."
+    labels = sum(known.values())
+    already = f"This pool has {counted(labels, 'label')} already, from {', '.join(known)}."
+    already = f"{already} They count for this question too, and nobody is asked about these items again."
     if budget is None:
-        return [told]
-    left = f"so {budget - there:,} are left" if budget > there else "so it is used up already"
-    more = f"For {budget:,} new ones: --stop-labels {budget + there}"
-    return [told, f"The budget of {counted(budget, 'label')} counts them too, {left}. {more}"]
+        return [already]
+    left = f"so {budget - labels:,} are left" if budget > labels else "so it is used up already"
+    more = f"For {budget:,} new ones: --stop-labels {budget + labels}"
+    return [already, f"The budget of {counted(budget, 'label')} counts them too, {left}. {more}"]
 
 
 def _name_and_files(address: str, words: Sequence[str], table: str | None) -> tuple[str, list[str]]:
@@ -274,12 +274,12 @@ def _small(groups: Partition, task: Task) -> str:
     if not small or task.sought is None or filled < 2:  # the whole pool has no others to be compared with
         return ""
     which = ", ".join(f"{name!r} ({n})" for name, n in small[:5]) + (" and more" if len(small) > 5 else "")
-    told = (
+    begin = (
         f"{counted(len(small), 'group')} with fewer than {FEW} items: {which}. A group this small can look good or bad"
     )
     if len(small) == filled:  # among larger groups, a small one is often a typo
-        return f"{told} by chance."
-    return f"{told} by chance. If these are typos, correct the file; or join small groups with --groups map:FILE."
+        return f"{begin} by chance."
+    return f"{begin} by chance. If these are typos, correct the file; or join small groups with --groups map:FILE."
 
 
 def _say(head: str, lines: Sequence[Understood], read: str) -> None:

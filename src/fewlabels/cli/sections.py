@@ -37,7 +37,7 @@ class SectionedCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings, those without one last."""
-        records = {str(one.name): record for one in self.get_params(ctx) if (record := one.get_help_record(ctx))}
+        records = {str(param.name): record for param in self.get_params(ctx) if (record := param.get_help_record(ctx))}
         for title, names in SECTIONS.items():
             _write(formatter, title, [records.pop(name) for name in names if name in records])
         _write(formatter, _REST, list(records.values()))

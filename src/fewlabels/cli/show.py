@@ -104,19 +104,17 @@ def show(
         finding = find(audit, level) if own and guarantee is None else None
         if measured.vector and most and sort is None:
             table = mistakes_table(audit, by, level, most, model=model)
-        elif finding:
-            table = _first(_sorted(finding.estimates, audit, sort), top)
         else:
-            table = other_table(audit, measured, by, level, guarantee=guarantee, together=together, model=model)
+            if finding:
+                table = finding.estimates
+            else:
+                table = other_table(audit, measured, by, level, guarantee=guarantee, together=together, model=model)
             table = _first(_sorted(table, audit, sort), top)
         # Read from the same state as the finding, so that the numbers agree and are not computed twice.
         known = _progress(audit.snapshot()) | _sentences(finding)
     if not as_json:
-        for line in _words(audit, known, address):
-            say(line)
-        about = model or audit.spec.model
-        say(f"\n{_title(measured, by, level, table, together, about)}")
-        for line in _about_rows(table, audit):
+        title = _title(measured, by, level, table, together, model or audit.spec.model)
+        for line in (*_words(audit, known, address), f"\n{title}", *_about_rows(table, audit)):
             say(line)
         noun = "model" if own and audit.spec.task.of_models else "group"
         emit(readable(table, audit.spec.task, measured, noun), as_json=False, most=None if top else most)

@@ -139,29 +139,16 @@ def simulate(files: Sequence[str], plot: Path | None, *, as_json: bool, **option
 
 def _simulated(files: Sequence[str], options: dict[str, Any]) -> Table:
     """Read the pool, simulate, and return the table."""
-    from fewlabels.cli.parsing import labels_from
-    from fewlabels.cli.predictions import asked_options, opened, read_options, read_predictions, stays_put
-    from fewlabels.cli.tables import drawn
+    from fewlabels.cli.predictions import asked_options
     from fewlabels.errors import SpecError
     from fewlabels.simulation.kernels.jit import need_compiler
     from fewlabels.simulation.methods import methods_from
     from fewlabels.simulation.study import simulate as run
     from fewlabels.simulation.truth import truth
-    from fewlabels.understanding.predictions import group_columns
     from fewlabels.understanding.question import asked_about, question
 
     need_compiler()
-    reading = read_options(options)
-    if any(stays_put(file, reading) for file in files):
-        reading = replace(reading, sample=reading.sample or _SAMPLED)
-    sources = drawn(files, reading) if reading.sample else [opened(files[0], any_size=reading.any_size)]
-    source = sources[0]
-    if reading.sample:
-        talk(source.told)
-    columns = group_columns(reading, source)
-    given = source if len(files) == 1 else sources if reading.sample else files
-    pool, _ = read_predictions(given, replace(reading, sample=None), content=[], columns=columns)
-    labels = labels_from(options["labels"], source)
+    pool, labels = _read(files, options)
     asked = asked_options(options)
     pool = asked_about(asked, pool)
     groups, task = question(asked, pool)
@@ -186,6 +173,25 @@ def _simulated(files: Sequence[str], options: dict[str, Any]) -> Table:
             executor=executor,
             progress=_by_method(bar, [method.name for method in methods], options["runs"]),
         )
+
+
+def _read(files: Sequence[str], options: dict[str, Any]) -> tuple[Pool, Any]:
+    """The pool, and the labels of its items; of a table that stays where it is, a sample is read into memory."""
+    from fewlabels.cli.parsing import labels_from
+    from fewlabels.cli.predictions import opened, read_options, read_predictions, stays_put
+    from fewlabels.cli.tables import drawn
+    from fewlabels.understanding.predictions import group_columns
+
+    reading = read_options(options)
+    if any(stays_put(file, reading) for file in files):
+        reading = replace(reading, sample=reading.sample or _SAMPLED)
+    sources = drawn(files, reading) if reading.sample else [opened(files[0], any_size=reading.any_size)]
+    if reading.sample:
+        talk(sources[0].told)
+    columns = group_columns(reading, sources[0])
+    given = sources[0] if len(files) == 1 else sources if reading.sample else files
+    pool, _ = read_predictions(given, replace(reading, sample=None), content=[], columns=columns)
+    return pool, labels_from(options["labels"], sources[0])
 
 
 def _of_models(pool: Pool, labels: Any, groups: Partition, task: Any, options: dict[str, Any]) -> Table:

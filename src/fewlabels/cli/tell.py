@@ -96,12 +96,12 @@ def tell(
     own = _own_labels(audit, annotator) if (audit.spec.noisy or audit.spec.overlap > 1) and not decide else before
     try:
         take = audit.decide if decide else audit.tell
-        told = take(labels, annotator=annotator, note=note, adopt=adopt) if labels else 0
+        taken = take(labels, annotator=annotator, note=note, adopt=adopt) if labels else 0
     except LabelError as error:
         error.at = _place(spelt, error.items)
         raise
     counts = {
-        "told": told - skipped,
+        "told": taken - skipped,
         "skipped": skipped,
         "blank": sum(not row.label for row in rows),
         "further": sum(item in before and item not in own for item in labels),
@@ -183,10 +183,10 @@ def _tell_annotations(
         talk(f"{file} is an export of {named(program).title} with {counted(len(read), 'answer')}.")
         annotations += [replace(answer, annotator=answer.annotator or annotator) for answer in read]
     title = named(next(iter(exports.values()))).title
-    told, skipped = tell_annotations(audit, annotations, adopt=adopt, program=title)
-    talk(f"{counted(told, 'label')} taken, {skipped:,} skipped. {counted(audit.labelled, 'label')} so far.")
+    taken, skipped = tell_annotations(audit, annotations, adopt=adopt, program=title)
+    talk(f"{counted(taken, 'label')} taken, {skipped:,} skipped. {counted(audit.labelled, 'label')} so far.")
     if as_json:
-        emit_json({"told": told, "skipped": skipped, "labels": audit.labelled, "pending": len(audit.pending())})
+        emit_json({"told": taken, "skipped": skipped, "labels": audit.labelled, "pending": len(audit.pending())})
 
 
 def _rows(word: str, pool: Pool, id_: str, label: str, *, any_size: bool) -> list[LabelRow]:

@@ -72,8 +72,8 @@ def _start(name: str) -> Start | None:
     try:
         with closing(_opened(name)) as stream:
             for above, line in enumerate(stream):
-                if told := SEPARATOR.fullmatch(line.strip()):
-                    return Start(told["gap"], above + 1)
+                if separator := SEPARATOR.fullmatch(line.strip()):
+                    return Start(separator["gap"], above + 1)
                 if line.strip():
                     return Start(delimiter_of(line, name), above)
     except OSError:

@@ -83,28 +83,28 @@ def check_whole(name: str, texts: Texts, ask: Callable[[str], pa.Table]) -> None
                 )
 
 
-def check_summary(name: str, columns: Columns, found: pa.Table, example: Callable[[str], pa.Table]) -> None:
+def check_summary(name: str, columns: Columns, summary: pa.Table, example: Callable[[str], pa.Table]) -> None:
     """InputError if rows have no id, no prediction, or a confidence that is not between 0 and 1."""
     import pyarrow.compute as pc  # which takes a tenth of a command that asks the table nothing
 
-    if not found.num_rows:
+    if not summary.num_rows:
         raise InputError(f"{name} has columns but no rows. A pool needs at least one item; check how it was written.")
-    check_ids_there(name, columns.id, _total(found, "no_id"))
-    gaps = found.filter(pc.is_null(found["predicted"]))
+    check_ids_there(name, columns.id, _total(summary, "no_id"))
+    gaps = summary.filter(pc.is_null(summary["predicted"]))
     if not columns.gaps and (missing := _total(gaps, "count")):
         raise InputError(
             f"{name}: {counted(missing, 'item')} without a prediction, in the column {columns.predicted!r}, such as "
             f"the item {quoted(_first(example('predicted'))[0])}. If the classifier gave no answer, make that a class "
             "of its own such as '(none)': it counts as an error."
         )
-    trimmed = pc.utf8_trim(found["predicted"].cast(pa.string()), characters=" \t\r\n")
-    blank = found.filter(pc.equal(trimmed, pa.scalar("")))
+    trimmed = pc.utf8_trim(summary["predicted"].cast(pa.string()), characters=" \t\r\n")
+    blank = summary.filter(pc.equal(trimmed, pa.scalar("")))
     if not columns.gaps and (empty := _total(blank, "count")):
         raise InputError(
             f"{name}: {counted(empty, 'item')} with an empty prediction, in the column {columns.predicted!r}. If the "
             "classifier gave no answer, make that a class of its own such as '(none)': it counts as an error."
         )
-    if wrong := _total(found.filter(pc.less(found["bin"], pa.scalar(0))), "count"):
+    if wrong := _total(summary.filter(pc.less(summary["bin"], pa.scalar(0))), "count"):
         item, value = _first(example("confidence"))
         raise InputError(
             f"{name}: {counted(wrong, 'confidence')} in the column {columns.confidence!r} "
@@ -124,9 +124,9 @@ def check_ids_there(name: str, column: str, missing: int) -> None:
         )
 
 
-def check_repeated(name: str, found: pa.Table) -> None:
+def check_repeated(name: str, repeated: pa.Table) -> None:
     """InputError if ids occur more than once."""
-    count, first = _first(found)
+    count, first = _first(repeated)
     if count:
         raise InputError(
             f"{name}: {counted(int(count), 'id')} {'occurs' if count == 1 else 'occur'} more than once, such as "

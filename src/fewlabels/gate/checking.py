@@ -123,7 +123,7 @@ def check(
     pool = audit.pool_of(model)
     task = rule.task or certify_from(rule.line, pool, only=rule.only, sure=rule.sure, guarantee=rule.guarantee)
     groups = _groups(audit, rule, model)
-    answer = audit.put(task, groups, model=model, level=level, draws=draws)
+    answer = audit.answer(task, groups, model=model, level=level, draws=draws)
     table, verdict = _with_right(audit, task, groups, answer.table, model), answer.settings["verdict"]
     if rule.overall and (why := _lacks(audit)):
         verdict = "open"

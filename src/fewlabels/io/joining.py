@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
@@ -86,15 +87,42 @@ def _check_models(pools: Mapping[str, Pool]) -> None:
 
 
 def _with_like_ids(pools: Mapping[str, Pool]) -> dict[str, Pool]:
-    """Read the ids 7.0, 8.0, ... of one file as the 7, 8, ... of another."""
-    likened = _likened({name: pool.ids.to_pylist() for name, pool in pools.items()})
+    """Read the ids 7.0, 8.0, ... of one file as the 7, 8, ... of another, and write accents as the first file does.
+
+    Ids that differ within one file stay different.
+    """
+    texts = {name: pool.ids.to_pylist() for name, pool in pools.items()}
+    likened = {name: own for name, own in _likened(texts).items() if len(set(own)) == len(own)}
+    likened |= _with_like_accents(texts | likened)
     columns = {name: pa.array(ids, pa.string()) for name, ids in likened.items()}
     return {**pools, **{name: replace(pools[name], id_column=column) for name, column in columns.items()}}
 
 
+def _with_like_accents(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """The ids of models in which an accent is a character of its own, or is not, unlike in the first file with that id.
+
+    >>> composed, apart = "caf\N{LATIN SMALL LETTER E WITH ACUTE}", "cafe\N{COMBINING ACUTE ACCENT}"
+    >>> _with_like_accents({"old": [composed, "tea"], "new": ["tea", apart]}) == {"new": ["tea", composed]}
+    True
+    """
+    rewritten: dict[str, list[str]] = {}
+    first: dict[str, str] = {}  # how the first file writes an id, by its composed form
+    known: set[str] = set()
+    for name, own in texts.items():
+        if all(map(str.isascii, own)):
+            continue
+        ids = [item if item in known else first.get(normalize("NFC", item), item) for item in own]
+        if ids != own and len(set(ids)) == len(ids):
+            rewritten[name] = ids
+        for item in rewritten.get(name, own):
+            first.setdefault(normalize("NFC", item), item)
+            known.add(item)
+    return rewritten
+
+
 def _likened(texts: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """Those texts that are all like 7.0, as the 7 that others have: pandas writes whole numbers so beside a gap."""
-    as_float = {name: list(map(whole, own)) for name, own in texts.items() if all(whole(one) != one for one in own)}
+    as_float = {name: list(map(whole, own)) for name, own in texts.items() if all(whole(text) != text for text in own)}
     others = {text for name, own in texts.items() if name not in as_float for text in own}
     return {name: own for name, own in as_float.items() if others.intersection(own)}
 
@@ -104,7 +132,7 @@ def _with_like_classes(pools: Mapping[str, Pool]) -> dict[str, Pool]:
     likened = _likened({name: pool.choices for name, pool in pools.items()})
     joined = {name: _renamed(pool, likened.get(name, pool.choices)) for name, pool in pools.items()}
     meant = one_form([name for pool in joined.values() for name in pool.choices])
-    return {name: _renamed(pool, [meant.get(one, one) for one in pool.choices]) for name, pool in joined.items()}
+    return {name: _renamed(pool, [meant.get(own, own) for own in pool.choices]) for name, pool in joined.items()}
 
 
 def _renamed(pool: Pool, choices: Sequence[str]) -> Pool:

@@ -195,12 +195,12 @@ def sampled(
             )
         drawn = opened.sample(column, whole_number(rows, "The 'sample' of read_pool()"), seed, upto)
         part = f"{drawn.rows.num_rows:,} of {drawn.total:,} rows, drawn at random by {column!r}"
-        told = "a table; all results are about these rows" if drawn.rows.num_rows < drawn.total else "the whole table"
+        origin = "a table; all results are about these rows" if drawn.rows.num_rows < drawn.total else "the whole table"
         made = table_source(f"{opened.name} ({part})", drawn.rows)
         if opened.untyped:
             made = _spelt(opened, made)
             made = replace(made, reader=partial(_as_numbers, made))
-        return replace(made, told="; ".join(filter(None, [f"{part}, of {told}", left_out(opened)]))), drawn.upto
+        return replace(made, told="; ".join(filter(None, [f"{part}, of {origin}", left_out(opened)]))), drawn.upto
 
 
 def _as_numbers(rows: Source, columns: list[str], numbers: bool) -> Iterable[pa.RecordBatch]:

@@ -92,7 +92,7 @@ def _write(columns: Mapping[str, Sequence[object]], stream: TextIO, style: Style
     gap = "\t" if style == "tsv" else ","
     plain = csv.writer(stream, delimiter=gap, lineterminator="\n")
     quoted = csv.writer(stream, delimiter=gap, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    plain.writerow(list(columns))
+    plain.writerow([_harmless(name) for name in columns] if excel else list(columns))
     texts = [_as_texts(column) for column in columns.values()]
     if excel:
         texts = [[_harmless(text) for text in column] for column in texts]

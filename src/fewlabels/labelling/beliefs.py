@@ -114,7 +114,7 @@ class Beliefs:
         if voting is None:
             belief = self.prior.belief(ledger.outcomes(items=subject.spec.prior.uses_items))
             return subject.anchored(belief, ledger)
-        imputed, metric = voting.told(ledger, slack).imputed, subject.spec.task.metric
+        imputed, metric = voting.sampled(ledger, slack).imputed, subject.spec.task.metric
         each = [metric.outcomes(subject.pool, subject.cells, imputed.items, true) for true in imputed.labels]
         return self.mixed(self.prior.beliefs(each))
 
@@ -133,5 +133,5 @@ class Beliefs:
         ledger, voting = self._journal.ledger if at is None else at, self.voting
         if voting is None:
             return [*ledger.labels()]
-        imputed = voting.told(ledger).imputed if at is None else voting.told_then(ledger)
+        imputed = voting.sampled(ledger).imputed if at is None else voting.sampled_then(ledger)
         return [imputed.items, *imputed.labels]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fewlabels.labelling.subject import Subject
     from fewlabels.pool import Pool
     from fewlabels.priors import Prepared
-    from fewlabels.rectified import Sample
+    from fewlabels.sample import Sample
     from fewlabels.store import Event, Store, Transaction
 
 

@@ -146,9 +146,9 @@ class Past:
         Each but the first and the last follows a label, and no place comes twice.
         """
         kind = self._columns()["kind"]
-        told = np.flatnonzero(kind != _OTHER)
-        parts = min(parts, len(told))
-        stops = [int(told[len(told) * (i + 1) // parts - 1]) + 1 for i in range(parts)]
+        answers = np.flatnonzero(kind != _OTHER)
+        parts = min(parts, len(answers))
+        stops = [int(answers[len(answers) * (i + 1) // parts - 1]) + 1 for i in range(parts)]
         return [0, *dict.fromkeys(stop for stop in [*stops, len(kind)] if stop)]
 
     def each(self, new: Callable[[], Ledger], stops: Sequence[int]) -> Iterator[Ledger]:

@@ -10,7 +10,7 @@ import numpy as np
 from fewlabels.labelling.askers import Asker, Askers
 from fewlabels.labelling.ledger import Ledger
 from fewlabels.labelling.twin import twin
-from fewlabels.rectified import Sample, Strips
+from fewlabels.sample import Sample, Strips
 
 if TYPE_CHECKING:
     from fewlabels.belief import Belief

@@ -43,7 +43,7 @@ _MOST_CELLS = 200
 _THEN = {"kept": 8, "burn": 1, "chains": 8}
 
 
-class Told(NamedTuple):
+class Sampled(NamedTuple):
     """What the sampler found at one state of the log: its events until then, the rounds, and what is worth asking."""
 
     events: int
@@ -65,7 +65,7 @@ class Voting:
     def __init__(self, spec: Spec, pool: Pool, asking: Partition, prepared: Callable[[Cells], Prepared]) -> None:
         self._spec, self._pool, self._prepared = spec, pool, prepared
         self._cells = Accuracy().cells(pool, _by_class_too(asking, pool))
-        self._told: Told | None = None
+        self._sampled: Sampled | None = None
         self._then: tuple[int, Imputed] | None = None
         # A prediction that is not among the classes of labels is never right.
         self.predicted = np.where(pool.predicted < len(pool.choices), pool.predicted, -1).astype(np.int64)
@@ -94,21 +94,21 @@ class Voting:
                 checks.add(item)
         return Ballots.of(votes, classes=len(self._pool.choices), known=known, only_checks=frozenset(checks))
 
-    def told(self, ledger: Ledger, slack: float = 0.0) -> Told:
-        """What the votes probably mean; kept until more than a share of the log is new."""
-        before = self._told
-        if before is None or not self.knows_enough(ledger, slack):
+    def sampled(self, ledger: Ledger, slack: float = 0.0) -> Sampled:
+        """What the votes probably mean. It is kept until a larger share of the log than `slack` is new."""
+        latest = self._sampled
+        if latest is None or not self.knows_enough(ledger, slack):
             imputed = self._imputed(ledger)
-            self._told = before = Told(ledger.events, imputed, worth(imputed, self.predicted))
-        return before
+            self._sampled = latest = Sampled(ledger.events, imputed, worth(imputed, self.predicted))
+        return latest
 
-    def told_then(self, ledger: Ledger) -> Imputed:
+    def sampled_then(self, ledger: Ledger) -> Imputed:
         """What the votes meant at an earlier state of the log, in fewer rounds; as they are now if nothing came since.
 
         It is cached separately, so that looking back does not discard what was drawn for the present.
         """
-        if self._told is not None and self._told.events == ledger.events:
-            return self._told.imputed
+        if self._sampled is not None and self._sampled.events == ledger.events:
+            return self._sampled.imputed
         if self._then is None or self._then[0] != ledger.events:
             self._then = ledger.events, self._imputed(ledger, **_THEN)
         return self._then[1]
@@ -135,7 +135,7 @@ class Voting:
         The sampler takes a second: a server, which has slack, waits for some answers even where there are few.
         """
         enough = slack * ledger.events + (_FEW if slack else 0)
-        return self._told is not None and abs(ledger.events - self._told.events) <= enough
+        return self._sampled is not None and abs(ledger.events - self._sampled.events) <= enough
 
     def _confused(self) -> NDArray[np.float64] | None:
         sums, classes = self._pool.score_sums, len(self._pool.choices)
@@ -145,11 +145,11 @@ class Voting:
         """At most this many items for which one more vote is worth more than a new item, the best first."""
         if who is None or not len(ledger.votes):
             return []
-        told = self.told(ledger, slack)
-        items, gain = told.imputed.ballots.items, told.worth.again
+        sampled = self.sampled(ledger, slack)
+        items, gain = sampled.imputed.ballots.items, sampled.worth.again
         chosen: list[int] = []
         for place in np.argsort(-gain, kind="stable").tolist():
-            if gain[place] <= told.worth.new or len(chosen) == most:
+            if gain[place] <= sampled.worth.new or len(chosen) == most:
                 break
             item = int(items[place])
             votes = ledger.votes.get(item)

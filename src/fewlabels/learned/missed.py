@@ -74,14 +74,14 @@ class Shown(NamedTuple):
         by_wild = explained(kappa)
         return np.minimum(np.stack([by_wild - explained(usual) for usual in KAPPAS.tolist()]), _MOST)
 
-    def told(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
+    def informative(self, alpha: NDArray[np.float64]) -> NDArray[np.float64]:
         """How many mistakes of each entry say something about w, shape (..., entries).
 
         Those that only repeat what their row is known for do not: for n equal ones it is α(ψ(α + n) − ψ(α)), α = κ m.
         """
-        told, more = np.ones_like(alpha), self.n != 1
-        told[..., more] = alpha[..., more] * (psi(alpha[..., more] + self.n[more]) - psi(alpha[..., more]))
-        return told
+        informative, more = np.ones_like(alpha), self.n != 1
+        informative[..., more] = alpha[..., more] * (psi(alpha[..., more] + self.n[more]) - psi(alpha[..., more]))
+        return informative
 
 
 class Habits(NamedTuple):
@@ -103,8 +103,9 @@ class Habits(NamedTuple):
 class Columns:
     """How much more often each class is missed than expected, for each power and each σ > 0.
 
-    By log w_j the log evidence has the derivative T_j − w_j X_j: T_j is how many mistakes showed j (`Shown.told`), and
-    X_j how many were to be expected with w_j = 1. So w_j has nearly the posterior Gamma(1/σ² + T_j, 1/σ² + X_j).
+    By log w_j the log evidence has the derivative T_j − w_j X_j: T_j is how many mistakes showed j
+    (`Shown.informative`), and X_j how many were to be expected with w_j = 1. So w_j has nearly the posterior
+    Gamma(1/σ² + T_j, 1/σ² + X_j).
 
     Parameters
     ----------
@@ -135,10 +136,10 @@ class Columns:
         Shapes: kappa (powers, σs) or (powers, 1), and wild the same with rows as a third.
         """
         share, own = self.at(), wild[..., self.shown.row]
-        told = (1 - own) * self.shown.told(kappa[..., None] * share)
-        told += own * self.shown.told(np.minimum(kappa, WILD_KAPPA)[..., None] * share)
-        by_row = _sums(told, self.shown.row, self.m.shape[1])
-        self.shape = self.prior + _sums(told, self.shown.outcome, self.m.shape[2])
+        informative = (1 - own) * self.shown.informative(kappa[..., None] * share)
+        informative += own * self.shown.informative(np.minimum(kappa, WILD_KAPPA)[..., None] * share)
+        by_row = _sums(informative, self.shown.row, self.m.shape[1])
+        self.shape = self.prior + _sums(informative, self.shown.outcome, self.m.shape[2])
         for _ in range(_STEPS):
             rate = self.prior + (by_row / (self.w @ self.m.swapaxes(1, 2))) @ self.m
             before, self.w = self.w, self.shape / rate
@@ -153,10 +154,10 @@ class Columns:
         The curvature is that of independent Gammas, less Σ_c t_c m_c m_cᵀ, since only shares are seen; here as if the
         rows were alike.
         """
-        a, told = self.prior, self.shape - self.prior
+        a, informative = self.prior, self.shape - self.prior
         each = a * (np.log(a) + np.log(self.w) - self.w) - gammaln(a) + np.log(2 * np.pi / self.shape) / 2
-        every = np.maximum(told.sum(axis=-1), 1e-300)
-        return each.sum(axis=-1) - np.log1p(-(told**2 / self.shape).sum(axis=-1) / every) / 2
+        every = np.maximum(informative.sum(axis=-1), 1e-300)
+        return each.sum(axis=-1) - np.log1p(-(informative**2 / self.shape).sum(axis=-1) / every) / 2
 
 
 def _sums(values: NDArray[np.float64], place: NDArray[np.intp], places: int) -> NDArray[np.float64]:

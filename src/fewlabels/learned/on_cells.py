@@ -85,7 +85,7 @@ class _Seen(NamedTuple):
     """Right answers, labels that tell something, and labels, in each strip; three of shape (strips,)."""
 
     right: NDArray[np.float64]
-    told: NDArray[np.float64]
+    informative: NDArray[np.float64]
     seen: NDArray[np.int64]
 
 
@@ -98,11 +98,11 @@ def _fitted(
     None if all do.
     """
     by_strip = [_in_strips(strips, outcomes, telling) for outcomes in each]
-    told = by_strip[0].told
-    if len(each) > 1 and all(np.array_equal(labels.told, told) for labels in by_strip):
-        models = learn_once(strips, np.array([labels.right for labels in by_strip]), told)
+    informative = by_strip[0].informative
+    if len(each) > 1 and all(np.array_equal(labels.informative, informative) for labels in by_strip):
+        models = learn_once(strips, np.array([labels.right for labels in by_strip]), informative)
     else:
-        models = [learn(strips, labels.right, labels.told) for labels in by_strip]
+        models = [learn(strips, labels.right, labels.informative) for labels in by_strip]
     share = None
     if cells.answered is not None:
         share = cell_means(cells.answered.astype(float), cells.cell, len(cells), cells.partition.count)
@@ -125,8 +125,8 @@ def _in_strips(strips: Strips, outcomes: Outcomes, telling: NDArray[np.bool_] | 
     if telling is not None:
         known = known & telling[outcomes.items]
     right = np.bincount(strip[known], outcomes.right[known], minlength=len(strips.size))
-    told = np.bincount(strip[known], minlength=len(strips.size))
-    return _Seen(right.astype(float), told.astype(float), seen)
+    informative = np.bincount(strip[known], minlength=len(strips.size))
+    return _Seen(right.astype(float), informative.astype(float), seen)
 
 
 def believe_right(cells: Cells, target: Target, strips: Strips, each: Sequence[Outcomes]) -> list[Belief]:

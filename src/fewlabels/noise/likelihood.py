@@ -77,10 +77,10 @@ def class_chances(
 
 def _instead(ballots: Ballots, guess: NDArray[np.int64], slips: NDArray[np.float64]) -> NDArray[np.float64]:
     """How probably each vote is what it is, if it is wrong and its item is of each class: shape (votes, classes)."""
-    said, plain = guess[ballots.row], slips[:-1, ballots.label].T
+    predicted, plain = guess[ballots.row], slips[:-1, ballots.label].T
     # Where the prediction is right, or there is none, nobody can be misled by what misled the classifier.
-    misled = np.where((said[:, None] >= 0) & (np.arange(ballots.classes) != said[:, None]), _MISLED, 0.0)
-    return (1 - misled) * plain + misled * (ballots.label == said)[:, None]
+    misled = np.where((predicted[:, None] >= 0) & (np.arange(ballots.classes) != predicted[:, None]), _MISLED, 0.0)
+    return (1 - misled) * plain + misled * (ballots.label == predicted)[:, None]
 
 
 def mistakes_drawn(

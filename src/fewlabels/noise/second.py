@@ -58,12 +58,12 @@ def worth(imputed: Imputed, predicted: NDArray[np.int64]) -> Worth:
     # A vote that is wrong and says what was predicted is rarer the more classes there are.
     slip = error / max(ballots.classes - 1, 1)
     first = float(np.average(_moves(imputed.chance, error, slip), weights=imputed.count))
-    told = max(len(imputed.items) * first, first)
+    labels = max(len(imputed.items) * first, first)
     right = _at(imputed.probability, predicted[ballots.items])
     moves = np.where(ballots.known >= 0, 0.0, _moves(right, error, slip))
     paired = _PAIRED * spread / error
-    again = rest * moves / (told + moves) + of_people * paired / (1 + paired) * (ballots.known < 0)
-    return Worth(rest * first / (told + first), again)
+    again = rest * moves / (labels + moves) + of_people * paired / (1 + paired) * (ballots.known < 0)
+    return Worth(rest * first / (labels + first), again)
 
 
 def _moves(right: NDArray[np.float64], error: float, slip: float) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from fewlabels.outcomes import Outcomes, no_items
 from fewlabels.policies.step import Queue, anywhere, ask_step
-from fewlabels.rectified import Binned, Sample, Strips
+from fewlabels.sample import Binned, Sample, Strips
 from fewlabels.tasks import Rewards
 from fewlabels.tasks.snapshot import Snapshot, held
 
@@ -191,21 +191,21 @@ class _Run:
         self._asked = np.concatenate([self._asked, np.asarray(items, dtype=np.int64)])
 
     def belief(self) -> Belief:
-        told = self._told
-        return self._game.prior.belief(self._world.outcomes(self._game.cells, told)) if len(told) else self._game.untold
+        items, game = self._informative, self._game
+        return game.prior.belief(self._world.outcomes(game.cells, items)) if len(items) else game.untold
 
     def look(self, belief: Belief) -> Look:
         if not self._drawn:
             return Look(self.labels, belief, None)
         items, anchor = (np.concatenate(parts) for parts in zip(*self._drawn, strict=True))
         right = np.full(len(self._world.is_right), np.nan)
-        right[self._told] = self._world.is_right[self._told]
+        right[self._informative] = self._world.is_right[self._informative]
         game = self._game
         strips = Strips.of(game.cells.partition, items) if game.spec.strips else None
         return Look(self.labels, belief, Sample(items, right[items], anchor, strips))
 
     @property
-    def _told(self) -> NDArray[np.int64]:
+    def _informative(self) -> NDArray[np.int64]:
         """The items whose label is informative."""
         heard = self._world.heard
         return self._asked if heard is None else self._asked[heard[self._asked]]

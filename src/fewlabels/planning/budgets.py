@@ -23,7 +23,7 @@ from fewlabels.planning.worlds import draw_world
 from fewlabels.policies import Policy, default_policy
 from fewlabels.policies.anchors import default_anchor, default_strips
 from fewlabels.pool import Pool
-from fewlabels.rectified import Sample
+from fewlabels.sample import Sample
 from fewlabels.spec import Spec, check_one_model, to_json
 from fewlabels.stopping import Stop
 from fewlabels.table import Table

@@ -52,8 +52,8 @@ def aim(stop: Stop, task: Task | None = None) -> str:
     rules = {name: wanted for name, wanted in stop.rules.items() if name in _AIMS}
     style = Style(task is None or task.metric.in_percent)
     written = {name: chosen(end) if name == "probability" else style.width(end) for name, end in rules.items()}
-    said = _AIMS if task is None else _AIMS | {"probability": task.aim}
-    return " or ".join(said[name].format(wanted) for name, wanted in written.items())
+    sentences = _AIMS if task is None else _AIMS | {"probability": task.aim}
+    return " or ".join(sentences[name].format(wanted) for name, wanted in written.items())
 
 
 def rounded(count: float, *, up: bool = False) -> int:

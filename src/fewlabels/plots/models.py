@@ -139,5 +139,5 @@ class Models(Plot):
 def _ranked(reading: Reading) -> Mapping[str, Mapping[str, Any]]:
     """What the labels of another question about the models say about the best of them."""
     audit = reading.audit
-    answer = audit.put(Best(audit.spec.task.metric), audit.groups, level=reading.level, draws=reading.draws)
+    answer = audit.answer(Best(audit.spec.task.metric), audit.groups, level=reading.level, draws=reading.draws)
     return {row["group"]: row for row in answer.table.rows()}

@@ -172,8 +172,8 @@ def read(
     labels = count_labels(audit)
     more = more_labels(audit, draws, foresee=foresee, progress=progress)
     # A few labels in all show one thing: that they are too few.
-    told = labels.labelled >= min(FEW, finding.items)
-    shown = plots.telling(audit) if told else (plots.main_kind(audit),) if labels.labelled else ()
+    enough = labels.labelled >= min(FEW, finding.items)
+    shown = plots.telling(audit) if enough else (plots.main_kind(audit),) if labels.labelled else ()
     return Report(
         **finding.parts() | {"labels": labels},
         made=datetime.now(UTC),
@@ -182,13 +182,13 @@ def read(
         mistakes=with_pictures(find_mistakes(audit, finding.answer.groups, examples), audit, content),
         chosen=(*(_how_chosen(audit) if labels.labelled else ()), *labels.sentences()),
         more=more,
-        learned=bands(audit, level) if told else (),
+        learned=bands(audit, level) if enough else (),
         judges=judge_table(audit, level) if labels.labelled else Table({"judge": []}, {}),
         checks=tuple(check(audit, rule, foresee=foresee, draws=draws, level=level) for rule in rules),
         plots={name: plots.PLOTS[name].read(reading) for name in shown},
         main_plot=plots.main_kind(audit),
-        classes=_classes(audit, level) if told else None,
-        fairness=_fairness(audit, level) if told else None,
+        classes=_classes(audit, level) if enough else None,
+        fairness=_fairness(audit, level) if enough else None,
         settings=audit.spec.to_json(),
         pool=_source(audit),
     )
@@ -209,9 +209,9 @@ def _classes(audit: Assessment, level: float) -> ClassReport | None:
 def _fairness(audit: Assessment, level: float) -> Fairness | None:
     """Compare groups made from columns of the pool, such as sex or region, if one class is positive."""
     task, groups = audit.spec.task, audit.groups
-    told = by_columns_alone(groups.recipe) and 2 <= len(groups) <= _MOST_GROUPS
+    by_columns = by_columns_alone(groups.recipe) and 2 <= len(groups) <= _MOST_GROUPS
     positive = audit.pool.positive or positive_of(audit.pool.choices)
-    if not told or task.of_models or task.pair or positive is None:
+    if not by_columns or task.of_models or task.pair or positive is None:
         return None
     try:
         return read_fairness(audit, groups, level=level)  # the draws of `audit.fairness()`: one answer in both

@@ -103,17 +103,14 @@ def html(report: Report) -> str:
         version=report.version,
         css=Markup(style),  # noqa: S704  (a file of the package)
         script=Markup(script),  # noqa: S704  (a file of the package)
-        policy="; ".join(
-            [
-                "default-src 'none'",
-                f"script-src '{_digest(script)}'",
-                f"style-src '{_digest(style)}'",
-                "img-src data:",
-                "base-uri 'none'",
-                "form-action 'none'",
-            ]
-        ),
+        policy=_policy(script, style),
     )
+
+
+def _policy(script: str, style: str) -> str:
+    """The content policy of a report: its own script and styles, pictures that are part of it, and nothing else."""
+    own = f"script-src '{_digest(script)}'; style-src '{_digest(style)}'"
+    return f"default-src 'none'; {own}; img-src data:; base-uri 'none'; form-action 'none'"
 
 
 def _opened(report: Report) -> str:
@@ -127,8 +124,8 @@ def _opened(report: Report) -> str:
 def _drawings(report: Report) -> dict[str, Any]:
     """Return the plot that shows the answer, or none, and the others."""
     drawn = [(plot, Markup(plots.figure(plot))) for plot in report.plots.values()]  # noqa: S704
-    first = [one for one in drawn if one[0].name == report.main_plot]
-    return {"main": first[0] if first else None, "drawings": [one for one in drawn if one not in first]}
+    first = [entry for entry in drawn if entry[0].name == report.main_plot]
+    return {"main": first[0] if first else None, "drawings": [entry for entry in drawn if entry not in first]}
 
 
 def _fitting(rows: Iterable[Any]) -> Style:

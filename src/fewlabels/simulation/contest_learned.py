@@ -82,9 +82,9 @@ def field_of(panel: Panel, true: NDArray[np.int32]) -> Field:
         true=np.where(shown < answers.options[items], shown, answers.width),
         uniform=panel.noise.uniform,
         normals=panel.noise.normals(features.size),
-        spreads=np.array([one.weight[1] for one in all_ if one.weight != ALONE]),
+        spreads=np.array([guess.weight[1] for guess in all_ if guess.weight != ALONE]),
         alone=np.array(ALONE),
-        log_prior=np.array([one.log_prior for one in all_]),
+        log_prior=np.array([guess.log_prior for guess in all_]),
         before=np.array([CROWD, NONE, CROWD_SLOPE, VOICE_SLOPE]),
         wider=panel.wider,
     )

@@ -11,7 +11,7 @@ import numpy as np
 from fewlabels.estimates import value_draws
 from fewlabels.metrics import Accuracy, Confusion
 from fewlabels.priors import Informed, Uniform
-from fewlabels.rectified import Sample, Strips
+from fewlabels.sample import Sample, Strips
 from fewlabels.simulation.kernels.compare import regions_curve
 from fewlabels.simulation.kernels.replay import mrr_curve
 from fewlabels.simulation.layout import layout

@@ -74,7 +74,7 @@ def meant(name: str, known: Iterable[str]) -> str | None:
     """
     names = list(known)
     form = normalize("NFC", name)
-    return name if name in names else next((one for one in names if normalize("NFC", one) == form), None)
+    return name if name in names else next((other for other in names if normalize("NFC", other) == form), None)
 
 
 def storable(value: str | None, what: str) -> str | None:

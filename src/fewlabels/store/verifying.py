@@ -260,6 +260,8 @@ def _of_the_tables(connection: Connection) -> list[str]:
 
 def _contains(connection: Connection, name: str, mark: tuple[int | None, bytes]) -> bool:
     seq, last = mark
+    if seq is not None and not 0 <= seq < LAST:
+        return False  # a number that no database can look for
     where = [events.c.assessment == name, events.c.hash == last]
     if seq:
         where.append(events.c.seq == seq)

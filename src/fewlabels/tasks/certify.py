@@ -261,8 +261,8 @@ class Certify(Task):
         """The largest probability with which pass or fail is guaranteed; None without the guarantee."""
         if not self.guarantee:
             return None
-        told = self.askable(cells) & backed_groups(self.metric, belief, cells)
-        reach, miss = (np.where(told, side, -np.inf)[self.askable(cells)] for side in self._wealth(belief, cells))
+        backed = self.askable(cells) & backed_groups(self.metric, belief, cells)
+        reach, miss = (np.where(backed, side, -np.inf)[self.askable(cells)] for side in self._wealth(belief, cells))
         return float(max(1 - np.exp(-reach.min()), 1 - len(miss) * np.exp(-miss.max()), 0.0))
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -92,12 +92,12 @@ class Line:
         KL(value, line) labels, ends the matter: 1/(1 + n). Otherwise every group whose bets on reaching it are not won
         yet needs labels of its own, whichever comes first: 1.
         """
-        (reach, miss), (one, many) = wealth, self.thresholds(int(asked.sum()))
-        missing = asked & ~self.reached(values) & (miss < many)
+        (reach, miss), (to_pass, to_fail) = wealth, self.thresholds(int(asked.sum()))
+        missing = asked & ~self.reached(values) & (miss < to_fail)
         line = float(np.clip(self.at, _TINY, 1 - _TINY))
         speed = np.maximum(rel_entr(values, line) + rel_entr(1 - values, 1 - line), _TINY)
-        soon = missing / (1 + np.where(missing, many - np.maximum(miss, -_FAR), 0) / speed)
-        lacking = asked & ((reach < one) | ~backed)
+        soon = missing / (1 + np.where(missing, to_fail - np.maximum(miss, -_FAR), 0) / speed)
+        lacking = asked & ((reach < to_pass) | ~backed)
         return np.where(missing.any(axis=-1, keepdims=True), soon, lacking.astype(float))
 
     def _sides(self, counts: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64], float]:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
-    from fewlabels.rectified import Binned, Rectified, Sample
+    from fewlabels.rectified import Rectified
+    from fewlabels.sample import Binned, Sample
     from fewlabels.tasks.base import Conclusion, Task
 
 LEVEL = 0.95

@@ -86,12 +86,12 @@ def zoo_of_models() -> Known:
     known, rng = zoo(), np.random.default_rng(3)
     ids = known.pool.ids.to_pylist()
     place = known.pool.column("place").to_pylist()
-    said = {}
+    sources = {}
     for name, accuracy, answered in (("ant", 0.6, 30), ("bee", 0.7, 30), ("cat", 0.8, 27)):
         guess = np.where(rng.random(30) < accuracy, known.true, rng.integers(0, 6, 30))[:answered]
         rows = {"id": ids[:answered], "predicted": [CLASSES[k] for k in guess], "place": place[:answered]}
-        said[name] = rows | {"confidence": rng.uniform(0.4, 0.99, answered)}
-    return Known(read_pool(said, classes=CLASSES, columns=["place"]), known.true)
+        sources[name] = rows | {"confidence": rng.uniform(0.4, 0.99, answered)}
+    return Known(read_pool(sources, classes=CLASSES, columns=["place"]), known.true)
 
 
 def by_kind(pool: Pool) -> Partition:

@@ -13,6 +13,7 @@ from fewlabels.findings.finding import find
 from fewlabels.findings.tables import other_table
 from fewlabels.io.pictures import file_of
 from fewlabels.store.people import Person
+from fewlabels.store.rows import meant
 from fewlabels.web import messages as m
 from fewlabels.web.content import media_type
 from fewlabels.web.errors import ErrorBody
@@ -129,7 +130,7 @@ def invite_again(body: m.InviteAgain, request: Request, response: Response, serv
     token = service.people.invite(body.name, again=True)
     service.known.forget()
     made = invited(service, _visit(request), body.name, token, body.origin)
-    if body.name == owner.name and request.state.by_cookie:
+    if _is_same(body.name, owner) and request.state.by_cookie:
         made.csrf = csrf_token(keep_signed_in(request, response, token))
     return made
 
@@ -152,11 +153,16 @@ def keep_signed_in(request: Request, response: Response, token: str) -> str:
 @router.post("/people/revoke", tags=["people"])
 def revoke(body: m.Name, service: Here, owner: Owner) -> m.Taken:
     """Lock somebody out at once. Their answers stay."""
-    if body.name == owner.name:
+    if _is_same(body.name, owner):
         raise HTTPException(409, "you cannot lock yourself out. Another owner can.")
     service.people.revoke(body.name)
     service.known.forget()
     return m.Taken(taken=1)
+
+
+def _is_same(name: str, person: Person) -> bool:
+    """Return whether a name is that of a person, however its accents are written: the database knows both forms."""
+    return meant(name, [person.name]) is not None
 
 
 # --- labelling
@@ -171,22 +177,23 @@ def assessments(service: Here, _person: Anyone) -> list[m.Summary]:
 @router.get(ONE + "/classes", tags=["labelling"])
 def classes(name: str, service: Here, _person: Anyone) -> m.Classes:
     """List the classes to choose from, with what the owner says they mean."""
-    choices, means = service.audit(name).pool.choices, service.guide(name).descriptions
-    return m.Classes(classes=list(choices), descriptions={one: means[one] for one in choices if one in means})
+    choices, described = service.audit(name).pool.choices, service.guide(name).descriptions
+    means = {choice: described[choice] for choice in choices if choice in described}
+    return m.Classes(classes=list(choices), descriptions=means)
 
 
 @router.get(ONE + "/guide", tags=["labelling"])
 def guide(name: str, service: Here, _person: Anyone) -> m.Guide:
     """Return what annotators are told."""
-    told = service.guide(name)
-    return m.Guide(guidelines=told.guidelines, descriptions=dict(told.descriptions), version=told.version)
+    written = service.guide(name)
+    return m.Guide(guidelines=written.guidelines, descriptions=dict(written.descriptions), version=written.version)
 
 
 @router.post(ONE + "/guide", tags=["owner"])
 def write_guide(name: str, body: m.WriteGuide, service: Here, owner: Owner) -> m.Guide:
     """Write a new version of what annotators are told."""
-    told = service.write_guide(name, owner, body.guidelines, body.descriptions, body.over)
-    return m.Guide(guidelines=told.guidelines, descriptions=dict(told.descriptions), version=told.version)
+    written = service.write_guide(name, owner, body.guidelines, body.descriptions, body.over)
+    return m.Guide(guidelines=written.guidelines, descriptions=dict(written.descriptions), version=written.version)
 
 
 # The next three are called for every label. They read the request and write the response themselves: FastAPI takes as
@@ -280,9 +287,9 @@ def decide(name: str, body: m.Decide, request: Request, owner: Owner) -> m.Taken
 def _by_item(body: m.Decide) -> dict[str, str]:
     """Return the labels by item, unless one item has two."""
     labels: dict[str, str] = {}
-    for one in body.labels:
-        if labels.setdefault(one.id, one.label) != one.label:
-            words = f"{quoted(one.id)} has two labels here, {quoted(labels[one.id])} and {quoted(one.label)}."
+    for given in body.labels:
+        if labels.setdefault(given.id, given.label) != given.label:
+            words = f"{quoted(given.id)} has two labels here, {quoted(labels[given.id])} and {quoted(given.label)}."
             raise HTTPException(422, f"{words} Nothing was changed. Send one of them.")
     return labels
 

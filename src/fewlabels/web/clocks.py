@@ -46,8 +46,8 @@ def _rising(times: Sequence[float], now: float) -> list[int]:
         if at <= now:
             lows[length : length + 1] = [at]
             ends[length : length + 1] = [i]
-    place, found = ends[-1] if ends else -1, []
+    place, places = ends[-1] if ends else -1, []
     while place >= 0:
-        found.append(place)
+        places.append(place)
         place = before[place]
-    return found[::-1]
+    return places[::-1]

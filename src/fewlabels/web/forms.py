@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fewlabels.errors import Argument, Call, FewlabelsError, SpecError
+from fewlabels.web.fields import WrongFieldError, lines, share, whole
 from fewlabels.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     from fewlabels.pool import Pool
     from fewlabels.understanding.options import QuestionOptions, ReadOptions
@@ -95,15 +96,6 @@ _OTHER_NAMES |= {"highest": "lowest", "stop_width": "overall", "only": "groups"}
 _SWITCHED_ON = {"any_spelling": "does not matter"}  # what to choose where the command line has a switch
 _OPTION = re.compile(r"--([a-z][a-z-]*)(?:[ =]([A-Z][A-Z,]*\b|'[^']*'|\"[^\"]*\"))?")
 _MOST_GROUPS = 1_000  # values of a column that is offered for groups
-
-
-class WrongFieldError(Exception):
-    """The text typed into a field cannot be used."""
-
-    def __init__(self, field: str, words: str) -> None:
-        super().__init__(words)
-        self.field = field
-        self.words = words
 
 
 def columns_options(typed: Mapping[str, Any], groups: str | None = None) -> tuple[ReadOptions, list[str] | None]:
@@ -267,8 +259,8 @@ def _gold(typed: Mapping[str, Any], pool: Pool) -> dict[str, str] | None:
     except FewlabelsError as error:
         words = trouble(error, QUESTION | {"classes": COLUMNS["classes"]}, "gold").words
         words = words.replace(" Nothing was changed.", "")
-        there = "must be named on the page about the file, under"
-        raise WrongFieldError("gold", words.replace("must be named when the pool is read, with", there)) from error
+        where = "must be named on the page about the file, under"
+        raise WrongFieldError("gold", words.replace("must be named when the pool is read, with", where)) from error
 
 
 def groups_offered(pool: Pool, columns: Collection[str]) -> dict[str, str]:
@@ -296,61 +288,6 @@ def groups_offered(pool: Pool, columns: Collection[str]) -> dict[str, str]:
         if worth_bins(name, table.column(name)):  # type: ignore[union-attr]
             offered[f"column:{name}:{USUAL}"] = f"by {name}, in {USUAL} bins"
     return offered
-
-
-def lines(text: object) -> list[str]:
-    """The lines of a text, without empty ones."""
-    return [line.strip() for line in str(text or "").splitlines() if line.strip()]
-
-
-def share(typed: Mapping[str, Any], field: str) -> float | None:
-    """A number in percent, with or without its sign, as a share; None if nothing was typed.
-
-    >>> share({"sure": "95"}, "sure"), share({"sure": "99.5 %"}, "sure"), share({}, "sure")
-    (0.95, 0.995, None)
-    """
-    text = str(typed.get(field) or "").strip().removesuffix("%").strip().replace(",", ".")
-    if not text:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        raise WrongFieldError(field, f"{text!r} is not a number. Write percent, such as 95.") from None
-    if not 0 < value < 100:
-        raise WrongFieldError(field, "write a number between 0 and 100, in percent.")
-    return round(value / 100, 10)
-
-
-def whole(typed: Mapping[str, Any], field: str, *, needed: bool = False) -> int | None:
-    """A whole number of 1 or more; None if nothing was typed."""
-    text = str(typed.get(field) or "").strip().replace(",", "").replace(" ", "")
-    if not text and not needed:
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text) >= 1):
-        raise WrongFieldError(field, "write a whole number, 1 or more.")
-    return int(text)
-
-
-def name_of(typed: Mapping[str, Any], names: Sequence[str]) -> str:
-    """The name of the new assessment."""
-    name = " ".join(str(typed.get("name") or "").split())
-    if not name or len(name) > 200 or "\0" in name or name in (".", ".."):
-        raise WrongFieldError("name", "write a name, such as worst-classes.")
-    if name in names:
-        raise WrongFieldError("name", f"there is already an assessment {name!r}. Choose another name.")
-    return name
-
-
-def free_name(stem: str, names: Sequence[str]) -> str:
-    """A name that is not used yet.
-
-    >>> free_name("tickets", ["tickets", "tickets-2"])
-    'tickets-3'
-    """
-    stem = stem.partition(".")[0].strip() or "assessment"
-    if stem not in names:
-        return stem
-    return next(name for i in range(2, len(names) + 3) if (name := f"{stem}-{i}") not in names)
 
 
 def trouble(
@@ -389,9 +326,9 @@ def trouble(
         switch = f"fewlabels new --{part.name.replace('_', '-')}" if part.value is True else part.name
         return f"{label(part.name) or switch}{value}"
 
-    def option(found: re.Match[str]) -> str:
-        value = found[2] or ""
-        return f"{label(found[1]) or found[0]}{'' if value.isupper() or not value else f' {value}'}"
+    def option(match: re.Match[str]) -> str:
+        value = match[2] or ""
+        return f"{label(match[1]) or match[0]}{'' if value.isupper() or not value else f' {value}'}"
 
     words = _OPTION.sub(option, error.spelt(spell))
     about = error.at.columns if error.at is not None else ()

@@ -211,8 +211,8 @@ class Remembered:
 
     def glance(self, credential: str, *, is_session: bool) -> Person | None:
         """Return who holds a credential, if that is remembered."""
-        found = self._known.get(_place(credential, is_session))
-        return found[0] if found is not None and time.monotonic() < found[1] else None
+        remembered = self._known.get(_place(credential, is_session))
+        return remembered[0] if remembered is not None and time.monotonic() < remembered[1] else None
 
     def who(self, credential: str, *, is_session: bool) -> Person | None:
         """Return who holds a token, or a session, from the database."""
@@ -286,8 +286,8 @@ class SignedIn:
         return self._app
 
     async def _who(self, credential: str, *, is_session: bool) -> Person | None:
-        found = self._known.glance(credential, is_session=is_session)
-        return found or await run_in_threadpool(self._known.who, credential, is_session=is_session)
+        remembered = self._known.glance(credential, is_session=is_session)
+        return remembered or await run_in_threadpool(self._known.who, credential, is_session=is_session)
 
 
 def _sent_by_no_page(headers: Headers) -> Response | None:

@@ -19,7 +19,7 @@ from fewlabels.web import forms
 from fewlabels.web.api import Here, Owner, owner_of
 from fewlabels.web.drafts import DraftGoneError
 from fewlabels.web.errors import CANNOT_USE
-from fewlabels.web.forms import WrongFieldError
+from fewlabels.web.fields import WrongFieldError, free_name, name_of
 from fewlabels.web.guard import UPLOAD
 from fewlabels.web.pages import page, root_of
 from fewlabels.web.uploads import MOST_FILES, Sent, TooLargeError, check_seal, uploaded
@@ -43,10 +43,10 @@ router = APIRouter(dependencies=[Depends(owner_of)])
 
 def draft_of(draft: str, service: Here, owner: Owner) -> Draft:
     """Return the owner's draft."""
-    found = service.drafts.of(owner.name, draft)
-    if found is None:
+    own = service.drafts.of(owner.name, draft)
+    if own is None:
         raise DraftGoneError
-    return found
+    return own
 
 
 # --- the file
@@ -70,12 +70,12 @@ async def upload(request: Request, service: Here, owner: Owner) -> Response:
         form = await uploaded(request, service.settings.upload)
         try:
             check_seal(request, form)
-            sent = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
+            sent = [file for file in form.getlist("file") if isinstance(file, UploadFile) and file.filename]
             if not sent:
                 raise WrongFieldError("file", "choose a file first.")
             if len(sent) > MOST_FILES:
                 raise WrongFieldError("file", f"choose at most {MOST_FILES} files.")
-            files = [(one.file, str(one.filename)) for one in sent]
+            files = [(file.file, str(file.filename)) for file in sent]
             draft = await run_in_threadpool(service.drafts.begin, owner.name, *files)
         finally:
             await form.close()
@@ -118,7 +118,7 @@ def columns(
         service.drafts.end(draft.id)
         return _to(request, "/")
     typed: dict[str, Any] = {name: ",".join(map(str, form.getlist(name))) for name in forms.COLUMNS}
-    seen = [str(one) for one in form.getlist("content")]
+    seen = [str(column) for column in form.getlist("content")]
     typed["content"] = seen if seen or "content-chosen" in form else None  # nothing ticked may mean nothing chosen
     draft.typed["columns"] = typed
     if form.get("do") == "next":
@@ -171,7 +171,7 @@ def _columns_page(request: Request, service: Service, owner: Any, draft: Draft) 
         pool, lines, _ = _read(draft)
     except (WrongFieldError, FewlabelsError) as error:
         wrong, status = forms.trouble(error, labels, "predicted", typed), 422 if typed else 200
-    said = defaultdict(str, {line.what: line.text for line in lines if line.what not in _ABOUT})
+    texts = defaultdict(str, {line.what: line.text for line in lines if line.what not in _ABOUT})
     notes = [
         line.text if line.what == "answers" else f"{line.what or 'note'}: {line.text}"
         for line in lines
@@ -183,7 +183,7 @@ def _columns_page(request: Request, service: Service, owner: Any, draft: Draft) 
     if seen is None and pool is not None:
         seen = columns_of_card(pool) or [pool.content]
     view = {
-        "draft": draft, "typed": defaultdict(str, typed), "wrong": wrong, "pool": pool, "said": said,
+        "draft": draft, "typed": defaultdict(str, typed), "wrong": wrong, "pool": pool, "said": texts,
         "notes": notes, "doubts": doubts, "seen": seen, "columns": offered, "labels": labels,
         "classes": _classes(pool), "sample": draft.sample, "all": len(draft.names), "several": len(draft.sources) > 1,
         "plain_names": [name for name in offered if "," not in name],
@@ -243,7 +243,7 @@ def _make(service: Service, draft: Draft) -> str:
 
     typed = draft.typed["question"]
     pool, groups, task, options = _asked(draft, typed)
-    name = forms.name_of(typed, service.names())
+    name = name_of(typed, service.names())
     try:
         audit = create(
             service.store,
@@ -313,7 +313,7 @@ def _usual(service: Service, draft: Draft, pool: Pool, pass_rate: str | None) ->
     """What the form proposes at first."""
     usual = {"task": "lowest" if draft.example else "estimate", "metric": "accuracy", "groups": "predicted"}
     usual |= {"lowest": "1", "target": "population", "sure": "95", "overall": "10", "overlap": "1", "line": "90"}
-    usual |= {"rope": "5", "name": forms.free_name(draft.stem, service.names())}
+    usual |= {"rope": "5", "name": free_name(draft.stem, service.names())}
     if pool.models:
         usual |= {"task": "best", "groups": "whole", "rope": "1", "model": pool.models[0]}
     if len(pool.models) == 2:  # the second is the new one, more often than not

@@ -203,12 +203,12 @@ def answers(
 
 def labelling_view(service: Service, name: str) -> dict[str, Any]:
     """Return what pages for labelling have in common: the classes, and what is said about them."""
-    told, pool = service.guide(name), service.audit(name).pool
+    guide, pool = service.guide(name), service.audit(name).pool
     return {
         "classes": pool.choices,
-        "means": told.descriptions,
-        "guidelines": markdown(told.guidelines) if told.guidelines else [],
-        "version": told.version,
+        "means": guide.descriptions,
+        "guidelines": markdown(guide.guidelines) if guide.guidelines else [],
+        "version": guide.version,
         "pool": mark_of(pool),
     }
 
@@ -249,15 +249,15 @@ def guide(name: str, request: Request, service: Here, owner: Owner, saved: bool 
 
 def guide_view(service: Service, name: str) -> dict[str, Any]:
     """Return what the page of the guide shows: its texts as they are written, and as annotators see them."""
-    told, choices = service.guide(name), service.audit(name).pool.choices
+    guide, choices = service.guide(name), service.audit(name).pool.choices
     return {
-        "guidelines": told.guidelines,
-        "means": told.descriptions,
-        "lines": as_lines(told.descriptions, choices),
-        "version": told.version,
-        "written": told,
+        "guidelines": guide.guidelines,
+        "means": guide.descriptions,
+        "lines": as_lines(guide.descriptions, choices),
+        "version": guide.version,
+        "written": guide,
         "classes": choices,
-        "shown": markdown(told.guidelines) if told.guidelines else [],
+        "shown": markdown(guide.guidelines) if guide.guidelines else [],
         "saved": False,
         "problem": "",
     }

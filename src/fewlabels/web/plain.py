@@ -85,13 +85,13 @@ def label(
     key: Annotated[str, Form(max_length=64)] = "",
 ) -> Response:
     """Take an answer, if there is one, and show the next item: the labelling page for browsers without scripts."""
-    said, refused = note.strip() or None, None
+    remark, refused = note.strip() or None, None
     answer, id = answer.strip(), _sent(service, name, id)  # noqa: A001
     try:
         if id and skip:
-            service.take(name, person, visit, 0, skips=[id], reason=said or "unclear", key=key or None)
+            service.take(name, person, visit, 0, skips=[id], reason=remark or "unclear", key=key or None)
         elif id and answer:
-            service.take(name, person, visit, 0, labels={id: answer}, note=said, key=key or None)
+            service.take(name, person, visit, 0, labels={id: answer}, note=remark, key=key or None)
     except LabelError as error:
         refused = str(error)
     try:

@@ -49,8 +49,8 @@ class Proxied:
                 # The last hop that is not one of our proxies: anybody could have written what comes before it.
                 caller = next((hop for hop in reversed(hops) if hop not in self._trusted), hops[0])
                 changed["client"] = (caller, 0)
-            told = headers.get("x-forwarded-prefix", "").rstrip("/")
-            root = root or (told if PREFIX.fullmatch(told) else "")
+            prefix = headers.get("x-forwarded-prefix", "").rstrip("/")
+            root = root or (prefix if PREFIX.fullmatch(prefix) else "")
         if root:
             path = scope["path"]
             outer = scope.get("root_path", "")

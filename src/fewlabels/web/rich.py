@@ -241,7 +241,7 @@ def _inside(value: tuple[Any, ...] | list[Any], depth: int) -> Iterator[Node]:
 
 def _turns(value: Any) -> list[Node] | None:
     """The tree of a conversation, a list of roles and texts as chat models take it; None for other values."""
-    if not isinstance(value, list) or not all(isinstance(entry, tuple) for entry in value):
+    if not isinstance(value, list) or not all(type(entry) is tuple for entry in value):  # a _Number is one too
         return None
     turns: list[Node] = []
     for entry in value:

@@ -174,8 +174,8 @@ class Service:
         if n:
             self.expire(name)
             most = min(n, self.settings.held)
-            said = {"labels": {}, **answers}
-            taken, asked = audit.tell_and_ask(n=most, annotator=person.name, own=True, slack=_SLACK, **said)
+            given = {"labels": {}, **answers}
+            taken, asked = audit.tell_and_ask(n=most, annotator=person.name, own=True, slack=_SLACK, **given)
             return m.TakenAndAsked(taken=taken, requests=self._following(name, asked, visit))
         if "skips" in answers:
             ids = answers.pop("skips")
@@ -333,5 +333,5 @@ def _said(pool: Pool, item: int) -> list[str]:
     """What the model, or each of several models, predicted for an item."""
     if not pool.models:
         return [pool.classes[pool.predicted[item]]]
-    said = [pool.choices[k] if k >= 0 else NO_ANSWER for k in pool.answers[item].tolist()]
-    return [f"{model}: {answer}" for model, answer in zip(pool.models, said, strict=True)]
+    answers = [pool.choices[k] if k >= 0 else NO_ANSWER for k in pool.answers[item].tolist()]
+    return [f"{model}: {answer}" for model, answer in zip(pool.models, answers, strict=True)]

@@ -198,7 +198,7 @@ def _columns(finding: Finding) -> tuple[Column, ...]:
         values["range"] = [NONE if low is None else f"{low} – {high}" for low, high in ends]
     title = f"{chosen(table.settings.get('level', 0.95))} range"
     places = {name: place for place, name in enumerate(_ORDER)}
-    for name in sorted(values, key=lambda one: (one == "note", places.get(one, len(places)))):
+    for name in sorted(values, key=lambda column: (column == "note", places.get(column, len(places)))):
         named = title if name == "range" else _TITLES.get(name, name.replace("_", " ").capitalize())
         named = shown.capitalize() if name == "labelled" and shown else named
         named = finding.words.noun.capitalize() if name == "group" else named

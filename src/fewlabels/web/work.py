@@ -86,7 +86,7 @@ class Pace:
             self._standing.remove(answer)
             self._all.append((at, -1))
         elif row["kind"] == "withdraw":  # what anybody has answered or decided about the item
-            gone = self._standing & {hash((one, row["item"])) for one in (None, *self._answered)}
+            gone = self._standing & {hash((person, row["item"])) for person in (None, *self._answered)}
             self._standing -= gone
             self._all.append((at, -len(gone)))
         own = not (row["note"] or "").startswith(TAKEN_BACK)
@@ -142,7 +142,7 @@ class Recent:
         """
         if not self.present or (who is not None and who not in self.present):
             return 0
-        times = [at for at, one in self.answers if who in (None, one)]
+        times = [at for at, person in self.answers if who in (None, person)]
         if not times:
             return 0
         # Somebody who began five minutes ago is measured by these five minutes.

@@ -49,8 +49,8 @@ class Guess:
         >>> print(guess({"Ticket ID": ["a", "b"], "pred": ["cat", "dog"], "conf": [60, 95]}).call)
         read_pool(..., id='Ticket ID', predicted='pred', confidence='conf', normalize=True)
         """
-        told = ("id", "scores", "predicted", "confidence", "models", "content", "normalize", "logits", "positive")
-        return Call("read_pool", tuple(Argument(name, getattr(self, name)) for name in told if getattr(self, name)))
+        named = ("id", "scores", "predicted", "confidence", "models", "content", "normalize", "logits", "positive")
+        return Call("read_pool", tuple(Argument(name, getattr(self, name)) for name in named if getattr(self, name)))
 
 
 def guess(

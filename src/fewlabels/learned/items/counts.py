@@ -55,18 +55,18 @@ class RightCounts:
 
     def __call__(self, rng: np.random.Generator, chance: NDArray[Any]) -> NDArray[np.int64]:
         """P(right) in each strip, shape (strips, draws), to draws of the right items in each cell, (cells, draws)."""
-        found = np.zeros((self._cells, chance.shape[1]), dtype=np.int64)
+        right = np.zeros((self._cells, chance.shape[1]), dtype=np.int64)
         for sums, turned in self._alike:
             if len(sums.strips):
-                found[sums.cells] += self._of_sums(rng, chance[sums.strips], sums, turned=turned)
+                right[sums.cells] += self._of_sums(rng, chance[sums.strips], sums, turned=turned)
         if len(self._items.strips):
             likely = chance[self._items.strips]
             is_right = rng.random(likely.shape, dtype=np.float32) < likely
-            found[self._items.cells] += self._items.total(is_right.astype(np.int16)).astype(np.int64)
+            right[self._items.cells] += self._items.total(is_right.astype(np.int16)).astype(np.int64)
         if len(self._single.strips):
             drawn = rng.binomial(self._left[self._single.strips, None], chance[self._single.strips])
-            found[self._single.cells] += self._single.total(drawn).astype(np.int64)
-        return found
+            right[self._single.cells] += self._single.total(drawn).astype(np.int64)
+        return right
 
     def _of_sums(
         self, rng: np.random.Generator, chance: NDArray[Any], sums: StripSums, *, turned: bool

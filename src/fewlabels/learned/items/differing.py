@@ -90,10 +90,10 @@ def crossed_sds(strips: Strips, omegas: NDArray[np.float64]) -> NDArray[np.float
     is wild, which only small ones are. A v cannot be wild or not, as a u can, since all are fitted at once; so the
     variance is that of the two together. No bin or verdict is wild.
     """
-    found = []
+    sds = []
     for levels, scale, each in zip(strips.crossed, strips.scale[1:], omegas.T, strict=True):
         small = _small(np.bincount(levels, strips.size)) if scale == 1 else np.zeros(int(levels.max()) + 1)
         share = _WILD_IF_SMALL[0] * small
         share = np.where(share < _TAME, 0.0, share)
-        found.append(np.hypot(scale * each[:, None], WILD_TAU * np.sqrt(share)))
-    return np.concatenate(found, axis=1) if found else np.empty((len(omegas), 0))
+        sds.append(np.hypot(scale * each[:, None], WILD_TAU * np.sqrt(share)))
+    return np.concatenate(sds, axis=1) if sds else np.empty((len(omegas), 0))

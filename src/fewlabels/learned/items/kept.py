@@ -31,14 +31,14 @@ def learn_once(strips: Strips, right: NDArray[np.float64], labels: NDArray[np.fl
     A fit does not look at what is in a cell, so the cells may differ.
     """
     key = _key(strips, right, labels)
-    found = _KEPT.get(key)
-    if found is None:
-        found = learn_several(strips, right, labels)
-        if sum(trust.lean.size for trust in found) <= _NUMBERS:
-            _KEPT[key] = found
+    learned = _KEPT.get(key)
+    if learned is None:
+        learned = learn_several(strips, right, labels)
+        if sum(trust.lean.size for trust in learned) <= _NUMBERS:
+            _KEPT[key] = learned
             for oldest in [*_KEPT][:-_FITS]:
                 _KEPT.pop(oldest, None)  # another thread may have been quicker
-    return [replace(trust, strips=strips) for trust in found]
+    return [replace(trust, strips=strips) for trust in learned]
 
 
 def _key(strips: Strips, right: NDArray[np.float64], labels: NDArray[np.float64]) -> bytes:

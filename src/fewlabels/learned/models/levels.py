@@ -124,11 +124,11 @@ def _clearer(belief: ModelsBelief, features: Features, chance: NDArray[np.float6
         here, best = features.group == g, belief.chances(g)
         if panel.focus:
             best = np.isin(np.arange(len(best)), panel.focus).astype(float)
-        said = (features.option[here][:, None] == np.arange(features.width)[:, None]) @ best
-        option[here] = said.argmax(axis=1)
+        support = (features.option[here][:, None] == np.arange(features.width)[:, None]) @ best
+        option[here] = support.argmax(axis=1)
         most = _worth(belief, open_.option[open_.group == g], belief.look.chance[open_.group == g], g).max(initial=0.0)
         worth = _worth(belief, features.option[here], chance[here], g)
-        share[here] = np.where(said.max(axis=1) > 0, 1 - np.minimum(worth / max(most, _LEAST), 1), 0.0)
+        share[here] = np.where(support.max(axis=1) > 0, 1 - np.minimum(worth / max(most, _LEAST), 1), 0.0)
     return Clearer(option, share)
 
 

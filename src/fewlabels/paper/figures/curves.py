@@ -71,36 +71,36 @@ class Panel:
 
 def accuracy_panels(plan: PaperPlan) -> list[Panel]:
     """Finding the least accurate class and the m least accurate, by every method that a figure shows."""
-    found = []
+    panels = []
     for pool in plan.pools(SOURCES):
         for top in (1, pool.source.top):
             case = identify_case(pool, Identify(Accuracy(), lowest=top))
             # Top-two asks in one group at a time, so it is only shown for the single least accurate one.
             ways = [way for way in ACCURACY_METHODS if top == 1 or not isinstance(way.policy, TopTwo)]
-            found.append(_panel(plan, pool, case, ways))
-    return found
+            panels.append(_panel(plan, pool, case, ways))
+    return panels
 
 
 def calibration_panels(plan: PaperPlan) -> list[Panel]:
     """Finding the least calibrated class and the m least calibrated, by strength of the prior."""
-    found = []
+    panels = []
     for pool in plan.pools(SOURCES):
         for top in (1, pool.source.top):
             case = identify_case(pool, Identify(CalibrationError(), highest=top))
-            found.append(_panel(plan, pool, case, CALIBRATION_METHODS))
-    return found
+            panels.append(_panel(plan, pool, case, CALIBRATION_METHODS))
+    return panels
 
 
 def cost_panels(plan: PaperPlan) -> list[Panel]:
     """Finding the predicted classes of highest cost, by cost matrix: figure fig:cost."""
-    found = []
+    panels = []
     for pool in plan.pools([SCORED]):
         for kind, costs in (("human", human_costs), ("superclass", superclass_costs)):
             metric = Cost(costs(pool.pool.classes).tolist())
             for top in (1, pool.source.top):
                 case = identify_case(pool, Identify(metric, highest=top))
-                found.append(_panel(plan, pool, case, COST_METHODS, kind))
-    return found
+                panels.append(_panel(plan, pool, case, COST_METHODS, kind))
+    return panels
 
 
 def _panel(plan: PaperPlan, pool: PaperPool, case: Truth, ways: Sequence[Method], title: str | None = None) -> Panel:
@@ -108,7 +108,7 @@ def _panel(plan: PaperPlan, pool: PaperPool, case: Truth, ways: Sequence[Method]
     kind = type(case.task.metric).__name__
     at = np.unique(np.linspace(0, items, POINTS + 1).round().astype(np.int64))
     runs = plan.runs_of("figures", pool.source)
-    found = curves(plan, f"figures: {kind} {title} top-{case.task.plays}", case, ways, at.tolist(), runs)
-    lines = {name: curve.mean[at] for name, curve in found.items()}
-    errors = {name: curve.at.std(axis=0) / np.sqrt(max(runs - 1, 1)) for name, curve in found.items()}
+    by_method = curves(plan, f"figures: {kind} {title} top-{case.task.plays}", case, ways, at.tolist(), runs)
+    lines = {name: curve.mean[at] for name, curve in by_method.items()}
+    errors = {name: curve.at.std(axis=0) / np.sqrt(max(runs - 1, 1)) for name, curve in by_method.items()}
     return Panel(title, case.task.plays, 100 * at / items, lines, errors, runs)

@@ -187,5 +187,5 @@ def first_success(mu: NDArray[np.float64], truth: NDArray[np.float64], tolerance
     """
     right = mu.argmax(axis=1) == truth.argmax()
     close = np.abs(mu.max(axis=1) - truth.max()) < tolerance * truth.max()
-    found = np.flatnonzero(right & close)
-    return int(found[0]) if len(found) else -1
+    places = np.flatnonzero(right & close)
+    return int(places[0]) if len(places) else -1
