@@ -116,6 +116,7 @@ class Results:
         groups = self._journal.subject.groups_of(model) if groups is None else groups
         metric, belief, cells = self._views.view(task.metric, groups, model)
         task.check(cells)
+        task.check_new(cells)
         if task.unguaranteed() != task:
             self._check_promise(metric, cells)
         answer = self._answer(task, cast("Belief", belief), cells, level, draws)

@@ -106,11 +106,9 @@ def _put_other(
     from fewlabels.understanding.question import question
 
     pool = audit.pool_of(model)
-    groups, task = question(asked_options(other), pool)
+    groups, task = question(asked_options(other), pool, audit.groups_of(model))
     if other["metric"] is None and other["certify"] is None:
         task = replace(task, metric=audit.spec.task.metric)
-    if other["groups"] is None:
-        groups = audit.groups_of(model)
     words = asked(task, groups, model or audit.spec.model)
     if not as_json and not tally(audit).labelled:
         click.echo(harmless(f"{words}\n{NOTHING}"))

@@ -19,7 +19,7 @@ from fewlabels.tasks import compare_words
 from fewlabels.tasks.backing import backed_groups
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Task
 from fewlabels.tasks.estimate import variance_drop
-from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
+from fewlabels.tasks.rope import check_rope, pool_rope_probabilities, rope_probabilities
 from fewlabels.undefined import MOST, has_number, mean_of
 from fewlabels.wording import Style, probability
 
@@ -104,7 +104,9 @@ class Compare(Task):
             )
         if unknown := [name for name in (self.a, self.b) if name not in cells.partition.names]:
             known = ", ".join(map(repr, cells.partition.names[:8])) + (", ..." if len(cells.partition) > 8 else "")
-            raise SpecError(f"Compare() cannot find the group {unknown[0]!r}. Use two of the groups: {known}.")
+            meant = cells.partition.called(unknown[0])
+            hint = f"Did you mean {meant!r}? " if meant else ""
+            raise SpecError(f"Compare() cannot find the group {unknown[0]!r}. {hint}Use two of the groups: {known}.")
         for g in self._pair(cells):
             if not cells.partition.sizes[g]:
                 raise SpecError(
@@ -116,6 +118,10 @@ class Compare(Task):
                 f"Compare(by={self.by!r}) needs a metric that is a single share, such as Accuracy(). "
                 f"With {type(self.metric).__name__}() use by='neyman'."
             )
+
+    def check_new(self, cells: Cells) -> None:
+        """Refuse a rope that is wider than any difference."""
+        check_rope(self.rope, self.metric)
 
     @property
     def can_assure(self) -> bool:
