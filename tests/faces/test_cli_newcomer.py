@@ -320,6 +320,5 @@ def test_a_rope_that_hides_every_difference_is_refused(folder, command: str) -> 
 
 
 def test_an_option_of_another_command_is_found_there(audit) -> None:
-    said = run("show", "audit.db", "--lowest", 1, code=2)
-    words = said.output if said.output else str(said.exception)
+    words = run("show", "audit.db", "--lowest", 1, code=2).output
     assert "fewlabels show has no option '--lowest'. These commands have it: plan, new, answer and simulate." in words

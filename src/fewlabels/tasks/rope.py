@@ -11,8 +11,9 @@ from fewlabels.errors import Argument, SpecError
 from fewlabels.special import betainc, betaincc, betaincinv, betaln, expit, gammaln, logit
 
 if TYPE_CHECKING:
-    from fewlabels.metrics.base import Metric
     from numpy.typing import NDArray
+
+    from fewlabels.metrics.base import Metric
 
 # Where the panels of the quadrature end: at these quantiles of both Betas, from either side ...
 _QUANTILES = np.array([1e-14, 1e-9, 1e-6, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5])
