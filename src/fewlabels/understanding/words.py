@@ -46,7 +46,8 @@ class Understood:
 def formats(sources: Iterable[Source]) -> list[Understood]:
     """Lines about the files of other programs: what they are, and what of them is taken."""
     told = dict.fromkeys(source.told for source in sources if source.told)
-    named = (("items", "--sample N") if "drawn at random" in words else ("format", "--predicted") for words in told)
+    sample, format_ = ("items", "--sample N"), ("format", "--predicted NAME")
+    named = (sample if "drawn at random" in words else format_ for words in told)
     return [
         Understood(what, "", option, tuple(words.split(" "))) for (what, option), words in zip(named, told, strict=True)
     ]
@@ -180,9 +181,9 @@ def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[U
         names = [guessed.scores] if isinstance(guessed.scores, str) else guessed.scores or ()
         *few, last = some_pieces(names, 4 if sum(map(len, names[:4])) < 30 else 2)
         last = f"{last}, {len(pool.classes):,} classes, {unit}"
-        lines.append(Understood("scores", "", "--scores", (*few, last)))
+        lines.append(Understood("scores", "", "--scores NAMES", (*few, last)))
     best = "the class with the largest score"
-    lines.append(Understood("predicted", f"column {guessed.predicted!r}" if guessed.predicted else best, "--predicted"))
+    lines.append(Understood("predicted", f"column {guessed.predicted!r}" if guessed.predicted else best, "--predicted NAME"))
     if guessed.verbal is not None:
         words = f"column {guessed.verbal!r} is in words: kept for grouping"
         lines.append(Understood("confidence", words, f"--groups column:{guessed.verbal}"))
@@ -190,7 +191,7 @@ def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[U
         pass
     elif pool.score_sums is None:
         given = f"column {guessed.confidence!r}, {unit}" if guessed.confidence else "none: predicted classes only"
-        lines.append(Understood("confidence", given, "--confidence"))
+        lines.append(Understood("confidence", given, "--confidence NAME"))
         lines += likely_line(guessed)
     if pool.evidence:
         lines.append(Understood("evidence", "", "--evidence NAMES", tuple(some_pieces(pool.evidence))))
@@ -198,7 +199,7 @@ def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[U
             words = f"{listed(list(map(repr, idle)))}: the same for all items, so uninformative"
             lines.append(Understood("", words, "--evidence NAMES"))
     classes = class_pieces(pool)
-    lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
+    lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes NAMES", classes))
     lines += [] if options.classes else alike_line(pool)
     lines.append(Understood("content", content_words(pool), "--content NAME"))
     if guessed.truth is not None and guessed.truth != guessed.predicted:
