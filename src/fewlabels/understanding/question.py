@@ -27,7 +27,8 @@ def asked_about(options: QuestionOptions, pool: Pool) -> Pool:
         what = options.of_groups[0] if options.of_groups else f"--task {options.task}"
         raise SpecError(
             f"{what} is about one model, and there are {len(pool.models):,}: {some_of(pool.models)}. Add --model NAME; "
-            "or ask --best or --compare-models A,B."
+            "or ask --best or --compare-models A,B. If they are not models, name the column of predicted classes with "
+            "--predicted NAME."
         )
     return pool
 

@@ -94,6 +94,20 @@ def unclear(source: Source, guessed: Guess) -> str:
     )
 
 
+def decided_line(source: Source, guessed: Guess, unused: Sequence[str]) -> list[Understood]:
+    """The line about a column that may be what was decided by the probabilities of one class, at whatever threshold."""
+    from fewlabels.io.finder.names import DECIDED
+
+    if guessed.positive is None or guessed.predicted is not None:
+        return []
+    for name in filter(DECIDED.fullmatch, unused):
+        values = next(iter(source.batches([name], 300))).column(0).drop_null().unique().to_pylist()
+        if len(values) == 2 and guessed.positive.casefold() in {str(value).casefold() for value in values}:
+            words = f"{name!r} is {values[0]!r} or {values[1]!r}: if the classifier says so, name it"
+            return [Understood("", words, f"--predicted {shlex.quote(name)}")]
+    return []
+
+
 def unused_columns(source: Source, guessed: Guess, others: Sequence[str]) -> list[str]:
     """List the columns that are not used."""
     from fewlabels.io.finder import columns_of
@@ -182,8 +196,8 @@ def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[U
         *few, last = some_pieces(names, 4 if sum(map(len, names[:4])) < 30 else 2)
         last = f"{last}, {len(pool.classes):,} classes, {unit}"
         lines.append(Understood("scores", "", "--scores NAMES", (*few, last)))
-    best = "the class with the largest score"
-    lines.append(Understood("predicted", f"column {guessed.predicted!r}" if guessed.predicted else best, "--predicted NAME"))
+    answer = f"column {guessed.predicted!r}" if guessed.predicted else "the class with the largest score"
+    lines.append(Understood("predicted", answer, "--predicted NAME"))
     if guessed.verbal is not None:
         words = f"column {guessed.verbal!r} is in words: kept for grouping"
         lines.append(Understood("confidence", words, f"--groups column:{guessed.verbal}"))
