@@ -312,7 +312,7 @@ def test_ids_that_lost_their_zeros(tmp_path) -> None:
     assert audit is not None
     audit.ask(2)
     told = CliRunner().invoke(cli, ["tell", str(tmp_path / "audit.db"), "1=a"])
-    assert "The pool has '001': did a spreadsheet drop the zeros?" in told.stderr
+    assert "The pool has '001': did a spreadsheet drop the zeros? Batches in .xlsx keep them." in told.stderr
 
 
 NAMES = st.sampled_from(
