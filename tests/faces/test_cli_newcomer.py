@@ -322,3 +322,18 @@ def test_a_rope_that_hides_every_difference_is_refused(folder, command: str) -> 
 def test_an_option_of_another_command_is_found_there(audit) -> None:
     words = run("show", "audit.db", "--lowest", 1, code=2).output
     assert "fewlabels show has no option '--lowest'. These commands have it: plan, new, answer and simulate." in words
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("show audit.db other --groups column:lang", "show audit.db other --metric f1 --groups whole"),
+        *("answer audit.db other --lowest 1", "classes audit.db other", "fairness audit.db other --groups column:lang"),
+    ],
+)
+def test_every_table_says_where_labels_come_from(audit, command: str) -> None:
+    """Tables about other groups and metrics rest on the same labels as the first."""
+    run("export", "audit.db", "-o", "labels.csv")
+    run("new", "audit.db", "other", "tickets.csv", "--classes", ",".join([*CLASSES, "praise"]))
+    run("tell", "audit.db", "other", "labels.csv", "--adopt")
+    assert "30 labels came from elsewhere, for items that were not asked for." in run(*command.split()).output

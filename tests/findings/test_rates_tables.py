@@ -13,8 +13,10 @@ import fewlabels as fl
 from fewlabels import plots
 from fewlabels.cli.main import cli
 from fewlabels.findings.classes import readable_classes
+from fewlabels.findings.doubts import of_labels
 from fewlabels.findings.fairness import _by_labels, _gap_words
 from fewlabels.findings.finding import find
+from fewlabels.findings.labels import tally
 
 CLASSES = ["no", "yes", "maybe"]
 
@@ -293,3 +295,19 @@ def test_the_least_accurate_class_is_said_to_be_so_when_it_is_predicted() -> Non
     assert " (when it says so, it is right in " in find(of_classes).headline
     of_people = labelled(pool, truth, 200, groups="column:sex", task=fl.Identify(fl.Accuracy(), lowest=1))
     assert " (right in " in find(of_people).headline
+
+
+def test_every_table_says_that_labels_came_from_elsewhere() -> None:
+    """Tables of other groups, metrics and models did not, and their ranges rest on the same labels."""
+    pool, truth = made(200, 2)
+    store = fl.Store(None)
+    audit = fl.create(store, "a", pool)
+    asked = audit.ask(3).ids
+    audit.tell({item: truth[item] for item in list(truth)[:60] if item not in asked}, adopt=True)
+    audit.skip(asked[:1])
+    words = of_labels(tally(audit))
+    assert [" came from elsewhere, " in words[0], " skipped or disputed, " in words[1]] == [True, True]
+    assert find(audit).doubts[-2:] == words
+    whole = fl.create(None, "all", pool, target="pool")
+    whole.tell(truth, adopt=True)
+    assert "elsewhere" not in " ".join(find(whole).doubts)  # what is counted cannot be wrong

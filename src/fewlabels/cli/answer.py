@@ -99,6 +99,7 @@ def _put_other(
     """Answer another question from the same labels, in the words of its task."""
     from fewlabels.cli.common import emit_json, say
     from fewlabels.cli.predictions import asked_options
+    from fewlabels.findings.doubts import of_labels
     from fewlabels.findings.finding import NOTHING
     from fewlabels.findings.labels import tally
     from fewlabels.findings.phrases import asked
@@ -121,6 +122,8 @@ def _put_other(
     click.echo(harmless(f"{words}\n{answer.words}\n"))
     table = readable(answer.table, task)
     _emit(table, top)
+    for doubt in of_labels(tally(audit)):
+        say(doubt)
     say("The labels were asked for with another question in mind, so there may be few where this one is unclear.")
 
 
@@ -128,6 +131,8 @@ def _put(audit: Assessment, model: str, level: float, top: int | None, *, as_jso
     """Answer the question about another model from the same labels, in the words of the task."""
     from fewlabels.cli.common import emit_json, say
     from fewlabels.errors import SpecError
+    from fewlabels.findings.doubts import of_labels
+    from fewlabels.findings.labels import tally
     from fewlabels.findings.tables import readable
 
     if audit.spec.task.of_models:
@@ -142,6 +147,8 @@ def _put(audit: Assessment, model: str, level: float, top: int | None, *, as_jso
     click.echo(f"{model}: {answer.words}\n")
     table = readable(answer.table, audit.spec.task)
     _emit(table, top)
+    for doubt in of_labels(tally(audit)):
+        say(doubt)
     say(f"The labels were asked for to learn about {audit.spec.model}, so there may be few where {model} is unclear.")
 
 

@@ -89,8 +89,9 @@ def read_classes(
     # Under every prior, the precision of a class is the accuracy by predicted class that other tables show.
     by = by_predicted(pool)
     own = audit.estimates(level=level, metric=Accuracy(), groups=by, model=model).head(len(pool.choices))
-    # With many classes fewer draws of hits are afforded than of accuracy; the averages need a value in each.
+    # With many classes not as many draws of hits are afforded as of accuracy; the averages need a value in each.
     right = audit.draws(len(hit), metric=Accuracy(), groups=by, model=model)[:, : len(pool.choices)]
+    hit, true = hit[: len(right)], true[: len(right)]
     predicted = by.sizes[: len(pool.choices)] / max(len(pool), 1)
     counts = {"n": by.sizes[: len(pool.choices)].tolist()} | _counts(audit, model)
     # A draw gives every class a share, however tiny: that a class exists is shown by predictions or labels.
