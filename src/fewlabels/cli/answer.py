@@ -103,7 +103,7 @@ def _put_other(
     from fewlabels.findings.finding import NOTHING
     from fewlabels.findings.labels import tally
     from fewlabels.findings.phrases import asked
-    from fewlabels.findings.tables import readable
+    from fewlabels.findings.tables import readable, with_shown
     from fewlabels.understanding.question import question
 
     pool = audit.pool_of(model)
@@ -115,13 +115,13 @@ def _put_other(
         click.echo(harmless(f"{words}\n{NOTHING}"))
         return
     answer = audit.put(task, groups, model=model, level=level)
+    table = with_shown(audit, answer.table, task.metric, groups, model)
     if as_json:
-        rows = list(answer.table.rows())[:top]
+        rows = list(table.rows())[:top]
         emit_json({"question": words, "words": answer.words, "probability": answer.probability, "rows": rows})
         return
     click.echo(harmless(f"{words}\n{answer.words}\n"))
-    table = readable(answer.table, task)
-    _emit(table, top)
+    _emit(readable(table, task), top)
     for doubt in of_labels(tally(audit)):
         say(doubt)
     say("The labels were asked for with another question in mind, so there may be few where this one is unclear.")

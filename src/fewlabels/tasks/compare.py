@@ -19,6 +19,7 @@ from fewlabels.tasks import compare_words
 from fewlabels.tasks.backing import backed_groups
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Task
 from fewlabels.tasks.estimate import variance_drop
+from fewlabels.tasks.grounds import SAFE
 from fewlabels.tasks.rope import check_rope, pool_rope_probabilities, rope_probabilities
 from fewlabels.undefined import MOST, has_number, mean_of
 from fewlabels.wording import Style, probability
@@ -235,7 +236,7 @@ class Compare(Task):
         chance = float(mu[best])
         kind = ("below", "about", "above")[best]
         backed = self._backed(belief, cells)
-        sure = "is" if chance >= LIKELY and backed else "may be"
+        sure = "may be" if chance < LIKELY or not backed else "is" if chance >= SAFE else "is probably"
         how_sure = f"with probability {probability(chance)}" if backed else "but labels are too few to be sure"
         apart = Style(self.metric.in_percent).within(self.rope)
         words = f"The {self.metric.name} of {self.a} {sure} {kind} that of {self.b} (rope ±{apart}), {how_sure}."
