@@ -337,3 +337,10 @@ def test_every_table_says_where_labels_come_from(audit, command: str) -> None:
     run("new", "audit.db", "other", "tickets.csv", "--classes", ",".join([*CLASSES, "praise"]))
     run("tell", "audit.db", "other", "labels.csv", "--adopt")
     assert "30 labels came from elsewhere, for items that were not asked for." in run(*command.split()).output
+
+
+def test_a_plan_without_confidences_names_the_option_for_a_guess(folder) -> None:
+    Path("bare.csv").write_text("predicted\n" + "a\nb\n" * 40)
+    said = run("plan", "bare.csv", "--stop-labels", 10).output
+    assert "give the accuracy you expect (--expect 0.9)." in said
+    assert "(expect=0.9)" in fl.plan(fl.read_pool("bare.csv"), budgets=[5], runs=2).words
