@@ -22,7 +22,6 @@ from fewlabels.stopping import Stop
 from fewlabels.store import Definition, GoneError, Store, check_new_name
 from fewlabels.store.rows import meant
 from fewlabels.tasks import Estimate, Task
-from fewlabels.tasks.models import check_contest
 from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ def create(
     )
     own = spec.of(pool)
     cells = spec.cells(own, groups)
-    check_contest(task, cells)
+    task.check_new(cells)
     if policy is None and not task.of_models:
         spec = spec.in_strips(default_strips(task, prior, cells))
         asking = spec.cells(own, spec.asking(own, groups))

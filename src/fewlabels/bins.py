@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _DAY_ONE = date(1970, 1, 1)
 _ISO = r"^\d{4}-\d{2}-\d{2}"
+# A date as countries write it: which number is the day, only the owner knows.
+_DATE = r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b"
 _UNEVEN = 0.2  # by this share of a bin, the bins may be more uneven so that they begin at round numbers
 _DIGITS = 15  # of a number, as many as a float keeps
 _SEVERAL = 8  # values of a column that can well be groups by themselves
@@ -243,7 +246,8 @@ def _read(column: str, held: pa.ChunkedArray[Any]) -> pa.ChunkedArray[Any]:
         return texts.cast(pa.float64())
     except pa.ArrowInvalid:
         odd = next((text for text in known.to_pylist() if not _is_value(text)), None)
-        raise _no_bins(column, "both numbers and dates" if odd is None else f"text such as {odd!r}") from None
+        written = " Write dates as 2024-12-31." if odd is not None and re.match(_DATE, odd) else ""
+        raise _no_bins(column, "both numbers and dates" if odd is None else f"text such as {odd!r}", written) from None
 
 
 def _is_value(text: str) -> bool:
@@ -255,10 +259,10 @@ def _is_value(text: str) -> bool:
     return True
 
 
-def _no_bins(column: str, what: str) -> InputError:
+def _no_bins(column: str, what: str, written: str = "") -> InputError:
     return InputError(
-        f"the column {column!r} holds {what}, and only numbers or dates can be put into bins. Group by its values: "
-        f"column:{column}."
+        f"the column {column!r} holds {what}, and only numbers or dates can be put into bins.{written} Group by its "
+        f"values: column:{column}."
     )
 
 

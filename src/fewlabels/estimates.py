@@ -40,6 +40,11 @@ def affordable(draws: int, belief: Believed) -> int:
     return min(draws, max(_IN_ALL // max(belief.numbers, 1), _FEWEST))
 
 
+def averageable(draws: int, belief: Believed) -> int:
+    """The number of draws asked for, or fewer, of what is not drawn share by share (`Metric.at_once`)."""
+    return min(draws, max(_AVERAGED // max(belief.numbers, 1), _FEWEST))
+
+
 def value_draws(
     metric: Metric, belief: Believed, cells: Cells, rng: np.random.Generator, draws: int
 ) -> NDArray[np.float64]:
@@ -89,7 +94,7 @@ def average_draws(
     axis = -2 if metric.vector else -1
     shares = cells.partition.shares
     if metric.vector and draws < asked and isinstance(belief, Belief) and belief.averaging:
-        return belief.averages(rng, min(asked, max(_AVERAGED // belief.numbers, _FEWEST)))
+        return belief.averages(rng, averageable(asked, belief))
     if not metric.vector and draws * len(shares) <= _KEEP:
         return averaged(value_draws(metric, belief, cells, rng, draws), shares)
     return np.concatenate([averaged(part, shares, axis) for part in _parts(metric, belief, cells, rng, draws)])

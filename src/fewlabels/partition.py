@@ -101,8 +101,8 @@ class Partition:
         """How the groups were made, in words."""
         return recipe_words(self.recipe)
 
-    def position(self, name: str) -> int:
-        """The position of a group by its name; an unknown name is an InputError.
+    def called(self, name: str) -> str | None:
+        """The name of the group that somebody means; None if there is none, or it is not clear.
 
         The × of crossed groups and the – of bins, which few keyboards have, can be typed as x and -. Letter case and
         the order of what was crossed do not matter where it is clear.
@@ -110,18 +110,25 @@ class Partition:
         >>> import fewlabels as fl
         >>> pool = fl.read_pool({"predicted": ["a", "b", "a"], "sex": ["f", "m", "m"]})
         >>> crossed = fl.cross(fl.by_column(pool, "sex"), fl.by_predicted(pool))
-        >>> crossed.position("m x A"), crossed.position("a x m")
-        (1, 1)
+        >>> crossed.called("m x A"), crossed.called("a x m")
+        ('m × a', 'm × a')
         """
-        typed = name.replace(" x ", " × ")
+        typed = _crossed(name)
         for spelling in (name, typed):
             if spelling in self.names:
-                return self.names.index(spelling)
+                return spelling
         for plain in (_typed, _parts):
-            alike = [place for place, known in enumerate(self.names) if plain(known) == plain(typed)]
+            alike = [known for known in self.names if plain(known) == plain(typed)]
             if len(alike) == 1:
                 return alike[0]
-        near = difflib.get_close_matches(typed, self.names, 1)
+        return None
+
+    def position(self, name: str) -> int:
+        """The position of the group that somebody means, as `called` reads it; an unknown name is an InputError."""
+        meant = self.called(name)
+        if meant is not None:
+            return self.names.index(meant)
+        near = difflib.get_close_matches(_crossed(name), self.names, 1)
         hint = f"Did you mean {near[0]!r}? " if near else ""
         some = ", ".join(repr(n) for n in self.names[:8]) + (", ..." if len(self) > 8 else "")
         raise InputError(f"there is no group {name!r}. {hint}The groups are {some}.")
@@ -374,6 +381,11 @@ def has_recipe(groups: Partition) -> bool:
 
 def _bins_of(recipe: Mapping[str, Any]) -> Bins | None:
     return Bins.from_json(recipe["column"], recipe["bins"]) if "bins" in recipe else None
+
+
+def _crossed(name: str) -> str:
+    """A name with the × that was typed as x."""
+    return name.replace(" x ", " × ")
 
 
 def _typed(name: str) -> str:

@@ -368,7 +368,7 @@ class Pool:
             longest = min(self._index.longest, len(unknown) + _MOST_ZEROS)
             padded = [unknown.zfill(width) for width in range(len(unknown) + 1, longest + 1)]
             for i in np.flatnonzero(self.has(padded)).tolist():
-                return f"the pool has {padded[i]!r}: did a spreadsheet drop the zeros?"
+                return f"the pool has {padded[i]!r}: did a spreadsheet drop the zeros? Batches in .xlsx keep them"
         if not len(self):
             return "the pool is empty: read one with items"
         return f"use the pool's own ids, such as {self.ids[self.units]!r}"

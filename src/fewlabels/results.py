@@ -11,7 +11,7 @@ from fewlabels.belief import Belief
 from fewlabels.cells import cell_means
 from fewlabels.checks import check_guarantee, of_kind
 from fewlabels.errors import Argument, SpecError
-from fewlabels.estimates import affordable, check_level, estimate, guaranteed, value_draws
+from fewlabels.estimates import affordable, averageable, check_level, estimate, guaranteed, value_draws
 from fewlabels.labelling.progress import by_group
 from fewlabels.labelling.promises import check_promise
 from fewlabels.metrics import Accuracy
@@ -96,6 +96,10 @@ class Results:
     ) -> NDArray[np.float64]:
         """Draws of a metric, shape (n, groups) or fewer."""
         metric, belief, cells = self._views.view(metric, groups, model)
+        if affordable(n, belief) < n:
+            sums = metric.at_once(belief, cells, self._views.rng(), averageable(n, belief))
+            if sums is not None:
+                return sums
         drawn = value_draws(metric, belief, cells, self._views.rng(), affordable(n, belief))
         return drawn if drawn.flags.writeable else drawn.copy()
 
@@ -118,6 +122,7 @@ class Results:
         groups = self._journal.subject.groups_of(model) if groups is None else groups
         metric, belief, cells = self._views.view(task.metric, groups, model)
         task.check(cells)
+        task.check_new(cells)
         if task.unguaranteed() != task:
             self._check_promise(metric, cells)
         answer = self._answer(task, cast("Belief", belief), cells, level, draws)

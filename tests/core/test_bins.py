@@ -154,3 +154,9 @@ def test_numbers_that_are_not_finite_have_no_bin() -> None:
     assert kind == "whole"
     assert np.isnan(values).tolist() == [False, True, True]
     assert Bins.from_json("v", json.loads(json.dumps(Bins("v", (1, 2.5), "number").to_json()))).edges == (1, 2.5)
+
+
+@pytest.mark.parametrize("text", ["05.06.2026", "5/6/26", "12-31-2024 10:00"])
+def test_a_date_as_countries_write_it_is_not_guessed(text: str) -> None:
+    with pytest.raises(InputError, match=r"holds text such as .*into bins\. Write dates as 2024-12-31\. Group by its"):
+        values_of("sent", pa.chunked_array([[text, None]]))

@@ -194,3 +194,21 @@ def test_a_sure_classifier_can_still_be_found_wrong() -> None:
         assert (audit.belief().alpha > 0).all()
         audit.tell(known.labels(audit.ask(4).ids))
         assert np.isfinite(audit.draws(20)).all()
+
+
+@pytest.mark.parametrize(
+    ("right", "words"), [(17, "is below that of"), (23, "is probably below that of"), (28, "may be ")]
+)
+def test_a_comparison_is_said_as_surely_as_it_is(right: int, words: str) -> None:
+    """It said that an accuracy "is about that" of another, with a probability of 53%."""
+    pool = fl.read_pool({"predicted": ["a"] * 100 + ["b"] * 100}, classes=["a", "b"])
+    for task in (fl.Compare(fl.Accuracy(), "a", "b"), fl.Identify(fl.Accuracy(), lowest=1)):
+        audit = fl.create(None, "x", pool, task=task, prior=fl.Uniform())
+        audit.tell({str(i): "a" if i < right else "b" for i in range(40)}, adopt=True)
+        audit.tell({str(100 + i): "b" if i < 28 else "a" for i in range(40)}, adopt=True)
+        said, sure = audit.answer().words, audit.answer().probability
+        assert sure is not None
+        if task.sought is None:
+            assert words in said
+        else:
+            assert (" is probably " in said) == (0.5 <= sure < 0.8)

@@ -312,7 +312,7 @@ def test_ids_that_lost_their_zeros(tmp_path) -> None:
     assert audit is not None
     audit.ask(2)
     told = CliRunner().invoke(cli, ["tell", str(tmp_path / "audit.db"), "1=a"])
-    assert "The pool has '001': did a spreadsheet drop the zeros?" in told.stderr
+    assert "The pool has '001': did a spreadsheet drop the zeros? Batches in .xlsx keep them." in told.stderr
 
 
 NAMES = st.sampled_from(
@@ -399,3 +399,26 @@ def test_files_of_several_models_show_objects_and_ids(tmp_path) -> None:
     assert result.exit_code == 0, result.stderr
     pool = fl.load(tmp_path / "audit.db", "it").pool
     assert pool.column(pool.content)[5].as_py() == 'id: o5\norder: {"of": ["é"], "sum": 5}'
+
+
+def test_a_decision_beside_the_probability_of_a_class_is_mentioned(tmp_path) -> None:
+    """Its threshold need not be one half: then the class with the larger probability is not what was decided."""
+    rows = "".join(f"A{i},{i / 40},{'hire' if i > 12 else 'reject'}\n" for i in range(40))
+    result, audit = new(tmp_path, "p.csv", f"applicant,y_prob,decision\n{rows}", "--positive", "hire")
+    assert audit is not None
+    assert "'decision' is 'reject' or 'hire': if the classifier says so, name it" in result.stderr
+    assert "--predicted decision" in result.stderr
+    others = f"applicant,y_prob,decision\n{rows.replace('hire', 'yes')}"
+    assert "name it" not in new(tmp_path, "q.csv", others, "--positive", "hire")[0].stderr
+
+
+def test_two_columns_that_say_the_same_are_not_two_models(tmp_path) -> None:
+    ways = ["chat", "mail", "mail", "mail"] * 15
+    rows = "".join(f"{i},{'red' if i % 3 else 'blue'},{way},{way}\n" for i, way in enumerate(ways))
+    said = new(tmp_path, "p.csv", f"no,Farbe,Kanal,Kanal2\n{rows}", "--lowest", "1")[0].stderr
+    assert "none is clearly the classifier's answer" in said
+    assert "Use --predicted NAME" in said
+    models = rows.replace("mail,mail", "mail,chat", 1)
+    said = new(tmp_path, "p.csv", f"no,Farbe,Kanal,Kanal2\n{models}", "--lowest", "1")[0].stderr
+    assert "is about one model, and there are 2" in said
+    assert "If they are not models, name the column of predicted classes with --predicted NAME." in said

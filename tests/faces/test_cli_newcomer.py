@@ -123,6 +123,9 @@ def test_asking_names_the_classes_and_knows_the_budget(folder) -> None:
     assert "budget" not in asked.output
     said = run("ask", "audit.db", "-n", 10).output
     assert "The budget of 20 labels has room for 20 more, and 15 items were handed out before: this batch" in said
+    run("new", "small.db", "tickets.csv", "--stop-labels", 2)
+    run("ask", "small.db", "-n", 1)
+    assert "and 1 item was handed out before:" in run("ask", "small.db", "-n", 5).output
 
 
 @pytest.mark.parametrize("words", [["new", "tickets.csv", "audit.db"], ["show", "tickets.csv"], ["ask", "tickets.csv"]])
@@ -279,3 +282,65 @@ def test_the_table_of_classes_does_not_deny_labels(folder) -> None:
     with closing(fl.load("audit.db")) as audit:
         audit.tell(dict.fromkeys(audit.ask(3).ids, "spam"))
     assert "No class has enough labels" in run("classes", "audit.db").output
+
+
+CROSSED = ("--groups", "column:lang,predicted")
+
+
+def test_crossed_groups_can_be_typed_with_x(folder) -> None:
+    run("new", "audit.db", "pair", "tickets.csv", *CROSSED, "--compare", "spam x DE,en x spam")
+    with closing(fl.load("audit.db", "pair")) as audit:
+        assert isinstance(audit.spec.task, fl.Compare)
+        assert (audit.spec.task.a, audit.spec.task.b) == ("de × spam", "en × spam")
+    rule = ("--certify", "accuracy >= 0.5", "--group", "en x spam")
+    run("new", "audit.db", "rule", "tickets.csv", *CROSSED, *rule)
+    with closing(fl.load("audit.db", "rule")) as audit:
+        assert isinstance(audit.spec.task, fl.Certify)
+        assert audit.spec.task.only == ("en × spam",)
+        audit.tell(dict.fromkeys(audit.ask(3).ids, "spam"))
+        assert audit.check("accuracy >= 0.5", only=["EN x spam"]).table["group"] == ["en × spam"]
+    said = run("check", "audit.db", "pair", "--every", "accuracy >= 0.5", "--group", "en x spma", code=2).output
+    assert "there is no group 'en x spma' to certify." in said
+
+
+def test_another_question_is_about_the_groups_of_the_assessment(folder) -> None:
+    run("new", "audit.db", "tickets.csv", "--groups", "column:lang")
+    run("tell", "audit.db", f"{run('ask', 'audit.db', '-n', 1).stdout.split()[1].split(',')[0]}=spam")
+    said = run("answer", "audit.db", "--compare", "de,EN").output
+    assert "Is the accuracy lower, about equal (within 5 points) or higher for de than for en?" in said
+    assert "there is no group 'spam'." in run("answer", "audit.db", "--compare", "spam,de", code=2).output
+
+
+@pytest.mark.parametrize("command", ["new audit.db", "plan"])
+def test_a_rope_that_hides_every_difference_is_refused(folder, command: str) -> None:
+    compared = (*command.split(), "tickets.csv", "--compare", "spam,refund")
+    said = run(*compared, "--rope", 5, code=2).output
+    assert "with --rope 5 every difference in accuracy counts as none. For 5 points, write --rope 0.05." in said
+    run(*compared, "--rope", 0.99)
+
+
+def test_an_option_of_another_command_is_found_there(audit) -> None:
+    words = run("show", "audit.db", "--lowest", 1, code=2).output
+    assert "fewlabels show has no option '--lowest'. These commands have it: plan, new, answer and simulate." in words
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("show audit.db other --groups column:lang", "show audit.db other --metric f1 --groups whole"),
+        *("answer audit.db other --lowest 1", "classes audit.db other", "fairness audit.db other --groups column:lang"),
+    ],
+)
+def test_every_table_says_where_labels_come_from(audit, command: str) -> None:
+    """Tables about other groups and metrics rest on the same labels as the first."""
+    run("export", "audit.db", "-o", "labels.csv")
+    run("new", "audit.db", "other", "tickets.csv", "--classes", ",".join([*CLASSES, "praise"]))
+    run("tell", "audit.db", "other", "labels.csv", "--adopt")
+    assert "30 labels came from elsewhere, for items that were not asked for." in run(*command.split()).output
+
+
+def test_a_plan_without_confidences_names_the_option_for_a_guess(folder) -> None:
+    Path("bare.csv").write_text("predicted\n" + "a\nb\n" * 40)
+    said = run("plan", "bare.csv", "--stop-labels", 10).output
+    assert "give the accuracy you expect (--expect 0.9)." in said
+    assert "(expect=0.9)" in fl.plan(fl.read_pool("bare.csv"), budgets=[5], runs=2).words

@@ -13,7 +13,10 @@ import fewlabels as fl
 from fewlabels import plots
 from fewlabels.cli.main import cli
 from fewlabels.findings.classes import readable_classes
+from fewlabels.findings.doubts import of_labels
 from fewlabels.findings.fairness import _by_labels, _gap_words
+from fewlabels.findings.finding import find
+from fewlabels.findings.labels import tally
 
 CLASSES = ["no", "yes", "maybe"]
 
@@ -254,3 +257,57 @@ def test_what_is_counted_has_no_probability() -> None:
     assert "probability" not in " ".join(report.words)
     assert set(report.classes["note"]) == {""}
     assert readable_classes(report.classes)["precision"] == ["5.0%", "95.0%"]
+
+
+def test_of_two_classes_that_are_alike_none_is_probably_the_lowest() -> None:
+    """Of two classes, one is always more probable than not: "probably the lowest", it said, with 56%."""
+    pool = fl.read_pool({"predicted": ["a"] * 100 + ["b"] * 100}, classes=["a", "b", "c"])
+    for right, words in (
+        (16, "It is too early to say which class has the lowest precision."),
+        (10, "Lowest precision"),
+    ):
+        audit = fl.create(None, "x", pool, prior=fl.Uniform())
+        audit.tell({str(i): "a" if i < 17 else "c" for i in range(20)}, adopt=True)
+        audit.tell({str(100 + i): "b" if i < right else "c" for i in range(20)}, adopt=True)
+        assert audit.classes().words[0].startswith(words)
+
+
+def test_items_without_an_answer_are_mentioned_where_they_count() -> None:
+    pool, truth = made(200, 2)
+    said = [None if i % 10 == 0 else pool.classes[k] for i, k in enumerate(pool.predicted)]
+    gaps = fl.read_pool(
+        {"id": pool.ids, "predicted": said, "sex": pool.column("sex").to_pylist()},
+        classes=CLASSES[:2],
+        unlisted="wrong",
+    )
+    audit = labelled(gaps, truth, 80)
+    words = "The classifier gave no answer, or one that can never be right, on 20 of 200 items. Here they count as "
+    assert words in audit.classes().words[-1]
+    assert words in audit.fairness("column:sex", positive="yes").words[-1]
+    assert "gave no" not in " ".join(labelled(pool, truth, 80).classes().words)
+
+
+def test_the_least_accurate_class_is_said_to_be_so_when_it_is_predicted() -> None:
+    """Of a class, "right in 45% of the cases" could be its recall."""
+    pool, truth = made()
+    truth |= {item: "no" for item, k in zip(pool.ids.to_pylist(), pool.predicted, strict=True) if k == 2}
+    of_classes = labelled(pool, truth, 200, task=fl.Identify(fl.Accuracy(), lowest=1))
+    assert " (when it says so, it is right in " in find(of_classes).headline
+    of_people = labelled(pool, truth, 200, groups="column:sex", task=fl.Identify(fl.Accuracy(), lowest=1))
+    assert " (right in " in find(of_people).headline
+
+
+def test_every_table_says_that_labels_came_from_elsewhere() -> None:
+    """Tables of other groups, metrics and models did not, and their ranges rest on the same labels."""
+    pool, truth = made(200, 2)
+    store = fl.Store(None)
+    audit = fl.create(store, "a", pool)
+    asked = audit.ask(3).ids
+    audit.tell({item: truth[item] for item in list(truth)[:60] if item not in asked}, adopt=True)
+    audit.skip(asked[:1])
+    words = of_labels(tally(audit))
+    assert [" came from elsewhere, " in words[0], " skipped or disputed, " in words[1]] == [True, True]
+    assert find(audit).doubts[-2:] == words
+    whole = fl.create(None, "all", pool, target="pool")
+    whole.tell(truth, adopt=True)
+    assert "elsewhere" not in " ".join(find(whole).doubts)  # what is counted cannot be wrong

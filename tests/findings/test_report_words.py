@@ -88,7 +88,7 @@ def test_what_is_certain_is_told_apart_from_what_is_open() -> None:
     first, rest = words.split(". Still open: ")
     assert first.endswith(" are nearly certain to be among the three classes it gets wrong most often")
     assert [name in first for name in groups] == [True, True, False]
-    assert "(chance over 99%; right in " in first
+    assert "(chance over 99%; when it says so, it is right in " in first
     assert rest == f"{groups[2]} (chance 26%)."
     assert "expected" not in words
     assert steps == (

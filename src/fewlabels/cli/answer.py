@@ -99,30 +99,31 @@ def _put_other(
     """Answer another question from the same labels, in the words of its task."""
     from fewlabels.cli.common import emit_json, say
     from fewlabels.cli.predictions import asked_options
+    from fewlabels.findings.doubts import of_labels
     from fewlabels.findings.finding import NOTHING
     from fewlabels.findings.labels import tally
     from fewlabels.findings.phrases import asked
-    from fewlabels.findings.tables import readable
+    from fewlabels.findings.tables import readable, with_shown
     from fewlabels.understanding.question import question
 
     pool = audit.pool_of(model)
-    groups, task = question(asked_options(other), pool)
+    groups, task = question(asked_options(other), pool, audit.groups_of(model))
     if other["metric"] is None and other["certify"] is None:
         task = replace(task, metric=audit.spec.task.metric)
-    if other["groups"] is None:
-        groups = audit.groups_of(model)
     words = asked(task, groups, model or audit.spec.model)
     if not as_json and not tally(audit).labelled:
         click.echo(harmless(f"{words}\n{NOTHING}"))
         return
     answer = audit.answer(task, groups, model=model, level=level)
+    table = with_shown(audit, answer.table, task.metric, groups, model)
     if as_json:
-        rows = list(answer.table.rows())[:top]
+        rows = list(table.rows())[:top]
         emit_json({"question": words, "words": answer.words, "probability": answer.probability, "rows": rows})
         return
     click.echo(harmless(f"{words}\n{answer.words}\n"))
-    table = readable(answer.table, task)
-    _emit(table, top)
+    _emit(readable(table, task), top)
+    for doubt in of_labels(tally(audit)):
+        say(doubt)
     say("The labels were asked for with another question in mind, so there may be few where this one is unclear.")
 
 
@@ -130,6 +131,8 @@ def _put(audit: Assessment, model: str, level: float, top: int | None, *, as_jso
     """Answer the question about another model from the same labels, in the words of the task."""
     from fewlabels.cli.common import emit_json, say
     from fewlabels.errors import SpecError
+    from fewlabels.findings.doubts import of_labels
+    from fewlabels.findings.labels import tally
     from fewlabels.findings.tables import readable
 
     if audit.spec.task.of_models:
@@ -144,6 +147,8 @@ def _put(audit: Assessment, model: str, level: float, top: int | None, *, as_jso
     click.echo(f"{model}: {answer.words}\n")
     table = readable(answer.table, audit.spec.task)
     _emit(table, top)
+    for doubt in of_labels(tally(audit)):
+        say(doubt)
     say(f"The labels were asked for to learn about {audit.spec.model}, so there may be few where {model} is unclear.")
 
 

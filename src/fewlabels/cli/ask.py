@@ -146,5 +146,6 @@ def _over_budget(audit: Assessment, count: int) -> str:
     if budget is None or left is None or len(audit.pending()) <= left:
         return ""
     waiting = len(audit.pending()) - count
-    before = f", and {counted(waiting, 'item')} were handed out before" if waiting else ""
+    were = "was" if waiting == 1 else "were"
+    before = f", and {counted(waiting, 'item')} {were} handed out before" if waiting else ""
     return f"The budget of {counted(budget, 'label')} has room for {left:,} more{before}: this batch exceeds it."

@@ -41,6 +41,8 @@ def classes(
 
     from fewlabels.cli.common import emit, emit_json, open_assessment, progress, say
     from fewlabels.findings.classes import readable_averages, readable_classes
+    from fewlabels.findings.doubts import of_labels
+    from fewlabels.findings.labels import tally
 
     audit = open_assessment(address, name)
     with progress(f"reading {len(audit.pool.choices):,} classes"):
@@ -57,6 +59,8 @@ def classes(
     none = "Without labels, the table shows only what is assumed before any label."
     for line in report.words or [few if any(report.classes["labelled"]) else none]:
         say(line)
+    for doubt in of_labels(tally(audit)):
+        say(doubt)
     say("")
     emit(readable_classes(report.classes), as_json=False, most=most)
     click.echo()

@@ -44,7 +44,9 @@ def fairness(
 ) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import emit, emit_json, open_assessment, say
+    from fewlabels.findings.doubts import of_labels
     from fewlabels.findings.fairness import readable_fairness
+    from fewlabels.findings.labels import tally
     from fewlabels.named import groups_from
     from fewlabels.understanding.words import in_bins
 
@@ -60,6 +62,8 @@ def fairness(
         say("Name the class that counts as positive with --positive CLASS to see error rates and the selection rate.")
     else:
         say(f"Positive is {compared.groups.settings['positive']!r} (--positive CLASS changes it).")
+    for doubt in of_labels(tally(audit)):
+        say(doubt)
     if any(compared.groups["note"]) and audit.spec.stop.width is None:
         say(
             "Groups with fewer than five labels get some if a stopping rule is about every group: begin another "

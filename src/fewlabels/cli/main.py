@@ -18,7 +18,7 @@ import click
 
 from fewlabels.cli import imports
 from fewlabels.errors import Argument, Call, FewlabelsError
-from fewlabels.wording import harmless
+from fewlabels.wording import harmless, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +82,7 @@ _OPTIONS = (
     "id", "label", "scores", "predicted", "confidence", "classes", "content", "annotator",
     "normalize", "logits", "adopt", "models", "model", "unlisted", "any_spelling", "in_sentences", "positive",
     "evidence", "never_right", "table", "any_size", "noisy", "metric", "groups", "task", "prior", "policy",
-    "target", "items", "guarantee", "together", "stop_labels", "stop_probability", "stop_width", "stop_overall",
+    "target", "items", "rope", "guarantee", "together", "stop_labels", "stop_probability", "stop_width", "stop_overall",
 )  # fmt: skip
 
 _REPEATED = ("never_right",)  # options that are given once for each value
@@ -206,12 +206,20 @@ def _quoted(text: str) -> str:
     return f'"{text}"' if readable else shlex.quote(text)
 
 
+def _with_option(option: str) -> list[str]:
+    """The commands that have an option."""
+    found = {name: cli.get_command(click.Context(cli), name) for name in _PLACES}
+    return [name for name, each in found.items() if each and any(option in param.opts for param in each.params)]
+
+
 def _with_usage(error: click.ClickException) -> str:
     """Return the message of click and, for wrong usage, where to read more."""
     words = error.format_message()
     context = getattr(error, "ctx", None)
     if not isinstance(error, click.UsageError) or context is None or context.command is cli:
         return words
+    if isinstance(error, click.NoSuchOption) and (others := _with_option(error.option_name)):
+        words = f"{context.command_path} has no option {error.option_name!r}. These commands have it: {listed(others)}."
     return f"{words} See: {context.command_path} --help"
 
 

@@ -83,12 +83,13 @@ _WORLDS = "Prior of the simulated worlds.  [default: learned]"
 def plan(files: Sequence[str], *, as_json: bool, **options: Any) -> None:
     """See `_HELP`."""
     from fewlabels.cli.common import emit, emit_json, talk
+    from fewlabels.planning.words import EXPECT
 
     made, task = _planned(files, options)
     if as_json:
         emit_json(made.to_json())
         return
-    talk(f"{made.advised('add --target pool')}\n")
+    talk(f"{made.advised('add --target pool').replace(EXPECT, '--expect 0.9')}\n")
     emit(_readable(made.table, task), as_json=False)
     talk("\n" + "\n".join(words for name, words in _COLUMNS.items() if name in made.table.columns))
 

@@ -111,7 +111,7 @@ def show(
                 table = other_table(audit, measured, by, level, guarantee=guarantee, together=together, model=model)
             table = _first(_sorted(table, audit, sort), top)
         # Read from the same state as the finding, so that the numbers agree and are not computed twice.
-        known = _progress(audit.snapshot()) | _sentences(finding)
+        known = _progress(audit.snapshot()) | _sentences(finding, audit)
     if not as_json:
         title = _title(measured, by, level, table, together, model or audit.spec.model)
         for line in (*_words(audit, known, address), f"\n{title}", *_about_rows(table, audit)):
@@ -172,10 +172,17 @@ def _title(metric: Metric, groups: Partition, level: float, table: Table, togeth
 
 def _about_rows(table: Table, audit: Assessment) -> Iterator[str]:
     """What must be known to read the rows."""
+    from fewlabels.findings.tables import is_counted
+    from fewlabels.tasks.backing import ENOUGH
+    from fewlabels.wording import counted
+
     if "seen" in table.columns:
         yield "Mistakes seen in labels come first, starting with those that probably affect the most items."
     if audit.spec.task.of_models and "right" in table.columns:
         yield "Labels went where the models differ, so the better of two models may have fewer right labels."
+        if (drawn := audit.anchored) < ENOUGH and not is_counted(table):
+            label = counted(drawn, "label") if drawn else "no label"
+            yield f"How often a model is right is a rough guess: {label} drawn at random from all items."
 
 
 def _sorted(table: Table, audit: Assessment, by: str | None) -> Table:
@@ -220,10 +227,13 @@ def _progress(audit: Assessment) -> dict[str, Any]:
     }
 
 
-def _sentences(finding: Finding | None) -> dict[str, Any]:
-    """Return the sentences of the finding, if the table is about the question itself."""
+def _sentences(finding: Finding | None, audit: Assessment) -> dict[str, Any]:
+    """Return the sentences of the finding, or of any other table only the caveats about the labels."""
+    from fewlabels.findings.doubts import of_labels
+    from fewlabels.findings.labels import tally
+
     if finding is None:
-        return {}
+        return {"doubts": list(of_labels(tally(audit)))}
     return {
         "question": finding.question,
         "headline": finding.headline,

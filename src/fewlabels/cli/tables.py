@@ -189,16 +189,15 @@ def _understood(
     count = len(pool.reserve.unit)
     named = "all are named" if count == len(pool) else f"{count:,} of them are named; the rest stay in the table"
     classes = class_pieces(pool)
+    sure = f"column {confidence!r}" if confidence else "none: predicted classes only"
     lines = [
         Understood("items", named, ""),
         Understood("id", f"column {guessed.id!r}", "--id NAME"),
-        Understood("predicted", f"column {guessed.predicted!r}", "--predicted"),
-        Understood(
-            "confidence", f"column {confidence!r}" if confidence else "none: predicted classes only", "--confidence"
-        ),
+        Understood("predicted", f"column {guessed.predicted!r}", "--predicted NAME"),
+        Understood("confidence", sure, "--confidence NAME"),
         *([] if confidence else likely_line(guessed)),
         *([Understood("evidence", "", "--evidence NAMES", tuple(some_pieces(pool.evidence)))] if pool.evidence else ()),
-        Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes),
+        Understood("classes", f"{len(pool.choices):,}: ", "--classes NAMES", classes),
         Understood("content", content_words(pool), "--content NAME"),
     ]
     if guessed.truth is not None and guessed.truth != guessed.predicted:

@@ -9,12 +9,14 @@ import numpy as np
 
 from fewlabels.estimates import check_level, summed_up
 from fewlabels.findings.evidence import NOTES
-from fewlabels.findings.reading import predictor_of
+from fewlabels.findings.reading import predictor_of, silence_words
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
 from fewlabels.partition import by_predicted, whole
 from fewlabels.table import Table
 from fewlabels.tasks.backing import FEW, is_thin
+from fewlabels.tasks.base import LIKELY
+from fewlabels.tasks.grounds import SAFE
 from fewlabels.undefined import averaged, divided, left_out_words
 from fewlabels.wording import NONE, Style, is_exact, listed, probability, shortened
 
@@ -87,8 +89,9 @@ def read_classes(
     # Under every prior, the precision of a class is the accuracy by predicted class that other tables show.
     by = by_predicted(pool)
     own = audit.estimates(level=level, metric=Accuracy(), groups=by, model=model).head(len(pool.choices))
-    # With many classes fewer draws of hits are afforded than of accuracy; the averages need a value in each.
+    # With many classes not as many draws of hits are afforded as of accuracy; the averages need a value in each.
     right = audit.draws(len(hit), metric=Accuracy(), groups=by, model=model)[:, : len(pool.choices)]
+    hit, true = hit[: len(right)], true[: len(right)]
     predicted = by.sizes[: len(pool.choices)] / max(len(pool), 1)
     counts = {"n": by.sizes[: len(pool.choices)].tolist()} | _counts(audit, model)
     # A draw gives every class a share, however tiny: that a class exists is shown by predictions or labels.
@@ -104,9 +107,9 @@ def read_classes(
     for name, column in (("precision", "mean"), ("precision_low", "low"), ("precision_high", "high")):
         table = table.with_column(name, own[column])
     averages = _averages(values, true, overall, level, settings)
-    words = (
-        [*_worst(table, values, predictor_of(audit)), left_out_words(int((~seen).sum()))] if overall["labelled"] else []
-    )
+    worst = _worst(table, values, predictor_of(audit)) if overall["labelled"] else []
+    left_out = left_out_words(int((~seen).sum())) if overall["labelled"] else ""
+    words = [*worst, left_out, silence_words(audit, pool) if worst else ""]
     return ClassReport(table, averages, tuple(filter(None, words)))
 
 
@@ -179,7 +182,9 @@ def _worst(table: Table, values: dict[str, NDArray[np.float64]], whose: str) -> 
         noun, group = name.replace("f1", "F1"), shortened(table["class"][worst], 60)
         sure = float(chance[worst])
         compared[name] = int(known.sum())
-        if sure < 0.5 or not _is_seen(table, name, worst):
+        # Of two classes, one is always more probable than not.
+        least = SAFE if compared[name] == 2 else LIKELY
+        if sure < least or not _is_seen(table, name, worst):
             but = "" if _is_seen(table, name, worst) else ", but no label shows such a mistake"
             sentences.append(
                 f"It is too early to say which class has the lowest {noun}. The most likely is {group}, with a "

@@ -48,12 +48,20 @@ def doubts(task: Task, grounds: Grounds, labels: Tally) -> tuple[str, ...]:
         # The headline of a task that concludes something is not about all items.
         if grounds.overall.enough and grounds.overall.doubt and not task.conclusive:
             sentences.append(f"About the number over all items: {grounds.overall.doubt}. {_INSTEAD}")
-    if labels.adopted and not all(is_exact(row.low, row.high) for row in grounds.rows if row.n):
-        sentences.append(
-            f"{counted(labels.adopted, 'label')} came from elsewhere, for items that were not asked for. If those "
-            "items were not picked at random, the numbers can be wrong by more than their ranges show."
-        )
-    return (*sentences, *missing(labels))
+    if all(is_exact(row.low, row.high) for row in grounds.rows if row.n):
+        return (*sentences, *missing(labels))
+    return (*sentences, *of_labels(labels))
+
+
+def of_labels(labels: Tally) -> tuple[str, ...]:
+    """Caveats about the labels, whatever is made of them: where they come from, and which items have none."""
+    if not labels.adopted:
+        return missing(labels)
+    elsewhere = (
+        f"{counted(labels.adopted, 'label')} came from elsewhere, for items that were not asked for. If those items "
+        "were not picked at random, the numbers can be wrong by more than their ranges show."
+    )
+    return (elsewhere, *missing(labels))
 
 
 def missing(labels: Tally) -> tuple[str, ...]:

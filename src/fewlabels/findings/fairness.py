@@ -10,6 +10,7 @@ import numpy as np
 from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.estimates import check_level, summed_up
 from fewlabels.findings.evidence import NOTES, beside
+from fewlabels.findings.reading import silence_words
 from fewlabels.metrics import Accuracy
 from fewlabels.metrics.rates import Hits
 from fewlabels.named import class_named, groups_from
@@ -154,7 +155,9 @@ def read_fairness(
     table = Table({name: [row[name] for row in rows] for name in rows[0]}, settings)
     columns = ("measure", "lowest", "highest", "gap", "low", "high", "probability")
     gap_table = Table({name: [gap[name] for gap in gaps] for name in columns}, settings)
-    return Fairness(table, gap_table, tuple(_gap_words(gap, beside(pool)) for gap in gaps))
+    silence = silence_words(audit, pool)
+    words = (*(_gap_words(gap, beside(pool)) for gap in gaps), *([silence] if gaps and silence else []))
+    return Fairness(table, gap_table, words)
 
 
 def _measures(

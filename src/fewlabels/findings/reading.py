@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fewlabels.cells import Cells
     from fewlabels.findings.labels import Shown
     from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
     from fewlabels.table import Table
     from fewlabels.tasks import Answer
     from fewlabels.tasks.grounds import GroupRow, Overall
@@ -278,6 +279,19 @@ class Reading:
 def noun_of(groups: Partition) -> str:
     """Return the word for a group: "class" if the groups are the predicted classes, "model" for rows of models."""
     return {"predicted": "class", "models": "model"}.get(groups.recipe["by"], "group")
+
+
+def silence_words(audit: Assessment, pool: Pool) -> str:
+    """A sentence on the items without an answer, for tables of rates in which they count; empty if there are none."""
+    silent = int((pool.predicted >= len(pool.choices)).sum())
+    if not silent:
+        return ""
+    judged = predictor_of(audit) == "judge"
+    none = "no verdict" if judged else "no answer, or one that can never be right,"
+    return (
+        f"The {predictor_of(audit)} gave {none} on {silent:,} of {counted(len(pool), 'item')}. "
+        "Here they count as wrong, and as missed by every class."
+    )
 
 
 def predictor_of(audit: Assessment) -> Literal["classifier", "judge"]:

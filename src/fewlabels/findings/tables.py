@@ -76,15 +76,24 @@ def other_table(
         level=level, metric=metric, groups=groups, guarantee=guarantee, together=together, model=model
     )
     joint = audit.spec.task.of_models and model is None  # a row for each model, not for each group
-    shown = None if joint or metric.vector else shown_by_labels(audit, groups, metric, model)
-    rows = [row | ({} if shown is None else _columns(metric, shown[row["group"]])) for row in table.rows()]
-    notes = [_note(row, audit.spec.target) for row in rows]
+    table = table if joint else with_shown(audit, table, metric, groups, model)
+    return table.with_column("note", [_note(row, audit.spec.target) for row in table.rows()])
+
+
+def with_shown(audit: Assessment, table: Table, metric: Metric, groups: Partition, model: str | None = None) -> Table:
+    """A table of groups with what their labels show about a metric, behind the labels; as it is for other tables."""
+    if metric.vector or not {"group", "labelled"} <= {*table.columns} or not len(table):
+        return table
+    shown = shown_by_labels(audit, groups, metric, model)
+    if shown is None:
+        return table
+    rows = [_columns(metric, shown[group]) for group in table["group"]]
     columns: dict[str, Sequence[Any]] = {}
     for name, values in table.columns.items():
         columns[name] = values
-        if name == "labelled" and shown is not None:
+        if name == "labelled":
             columns |= {more: [row[more] for row in rows] for more in _SHOWN if more in rows[0]}
-    return Table({**columns, "note": notes}, table.settings)
+    return Table(columns, table.settings)
 
 
 def _columns(metric: Metric, shown: Shown) -> dict[str, int]:

@@ -121,8 +121,9 @@ def check(
         )
     audit = audit.snapshot()
     pool = audit.pool_of(model)
-    task = rule.task or certify_from(rule.line, pool, only=rule.only, sure=rule.sure, guarantee=rule.guarantee)
     groups = _groups(audit, rule, model)
+    only = [groups.called(name) or name for name in rule.only]
+    task = rule.task or certify_from(rule.line, pool, only=only, sure=rule.sure, guarantee=rule.guarantee)
     answer = audit.answer(task, groups, model=model, level=level, draws=draws)
     table, verdict = _with_right(audit, task, groups, answer.table, model), answer.settings["verdict"]
     if rule.overall and (why := _lacks(audit)):

@@ -198,7 +198,8 @@ def check_encoding(path: Path, name: str, within: Limits) -> None:
                 part = line[max(error.start - 10, 0) : error.start + 10].decode("latin-1").strip()
                 raise InputError(
                     f"not UTF-8 text near {part!r} (perhaps Latin-1 or Windows-1252). "
-                    "Save the file as UTF-8; in Excel that is the type CSV UTF-8.",
+                    "Save the file as UTF-8; in Excel that is the type CSV UTF-8, and in a terminal "
+                    "iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW.",
                     at=Place(name, lines=(number,)),
                 ) from None
 

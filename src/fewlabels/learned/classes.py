@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Draws from which the variance of cells with several rows is taken: it is off by a fifteenth.
 _DRAWS = 400
+# Rows whose mistakes are drawn by themselves, and the share of all items that makes a row large.
+_APART, _LARGE = 8, 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,19 +168,46 @@ class ClassBelief(TrustBelief):
         return (self.counts + unlabelled) / self.size[:, None]
 
     def averages(self, rng: np.random.Generator, n: int) -> NDArray[np.float64]:
-        """n draws of the share of each outcome among all items, each by itself, shape (n, outcomes).
+        """n draws of the share of each outcome among all items, each by itself, shape (n, outcomes)."""
+        return self.hits(rng, n, apart=0)[1]
 
-        R of all rows is drawn together; what the mistakes of all rows add to an outcome is one draw (`Mistakes.sums`)
-        and not one for each row.
+    def hits(
+        self, rng: np.random.Generator, n: int, apart: int = _APART
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """n draws of the shares of all items that are rightly predicted as each outcome, and that are truly of it.
+
+        Both have shape (n, outcomes), each outcome by itself. R of all rows is drawn together. The mistakes of the
+        largest rows, so many `apart`, are drawn; what those of all others add to an outcome is one draw (`sums`). For
+        shares of each outcome among the right ones, a cell must have one row.
         """
+        own = self.right[np.searchsorted(self.cell, np.arange(len(self.size)))]
+        known = np.zeros_like(self.counts)
         right: NDArray[Any]
         if self.target == "population":
             right = self.right_shares(rng, n, self.part) * self.rows_size
-            total = self.mistakes.sums(rng, self.rows_size - right)
+            total = self._missed(rng, self.rows_size - right, apart)
         else:
             rights = self.model.rights(rng, n, self.free)
             right = (rights if self.answered is None else rights * (self.answered > 0))[:, self.part]
-            total = self.counts.sum(axis=0) + self.mistakes.tallies(rng, self._unlabelled - right)
+            known[np.arange(len(own)), own] = self.counts[np.arange(len(own)), own]
+            total = (self.counts - known).sum(axis=0) + self._missed(rng, self._unlabelled - right, apart)
         outcomes, place = np.unique(self.right, return_inverse=True)
-        total[:, outcomes] += Sums(place)(right)
-        return np.minimum(total / self.size.sum(), 1.0)
+        hit = np.tile(known.sum(axis=0), (n, 1))
+        hit[:, outcomes] += Sums(place)(right)
+        return hit / self.size.sum(), np.minimum((hit + total) / self.size.sum(), 1.0)
+
+    def _missed(self, rng: np.random.Generator, wrong: NDArray[Any], apart: int) -> NDArray[np.float64]:
+        """Draws of how many items show each outcome, of so many that are wrong in each row: (n, rows) to (n, outcomes).
+
+        A sum over many rows is nearly a Gamma; a row that has a good part of it is drawn by itself.
+        """
+        in_items = self.target == "pool"
+        large = np.argsort(-self.rows_size, kind="stable")[:apart]
+        large = large[self.rows_size[large] > _LARGE * self.rows_size.sum()]
+        rest = np.delete(np.arange(len(self.rows_size)), large)
+        others = self.mistakes.rows(rest) if len(large) else self.mistakes
+        total = (others.tallies if in_items else others.sums)(rng, wrong[:, rest])
+        for row in large:
+            theta = self.mistakes.rows(np.array([row])).draws(rng, len(wrong))[:, 0]
+            total += rng.multinomial(wrong[:, row], theta) if in_items else wrong[:, row, None] * theta
+        return total

@@ -121,6 +121,10 @@ class Metric(Part, ABC):
         """
         return theta
 
+    def at_once(self, belief: object, cells: Cells, rng: np.random.Generator, draws: int) -> NDArray[np.float64] | None:
+        """Draws of the values where every share cannot be drawn so often; None if there is no such way."""
+        return None
+
     def labels_of(
         self, counts: NDArray[np.float64], cells: Cells
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:

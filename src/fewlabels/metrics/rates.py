@@ -281,6 +281,13 @@ class Hits(Rate):
         """The shares of a group's items that are rightly predicted as a class, and truly of it."""
         return np.stack(self._parts(theta, cells), axis=-2)
 
+    def at_once(self, belief: object, cells: Cells, rng: np.random.Generator, draws: int) -> NDArray[np.float64] | None:
+        """Both sums of each class by itself, for the whole pool under the learned prior."""
+        hits = getattr(belief, "hits", None)
+        if hits is None or len(cells.partition) > 1:
+            return None
+        return np.stack(hits(rng, draws), axis=-2)[:, None, :, : self._counted(cells)]
+
 
 TruePositiveRate = Recall
 """Recall, under its name in the literature on fairness."""

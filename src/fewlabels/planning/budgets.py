@@ -28,7 +28,6 @@ from fewlabels.spec import Spec, check_one_model, to_json
 from fewlabels.stopping import Stop
 from fewlabels.table import Table
 from fewlabels.tasks import Estimate, Task
-from fewlabels.tasks.models import check_contest
 from fewlabels.tasks.snapshot import LEVEL
 from fewlabels.undefined import averaged
 from fewlabels.wording import percent
@@ -197,7 +196,7 @@ def plan(
     spec = Spec(task, partition.recipe, prior, policy or default_policy(task, prior), target, seed, stop or Stop())
     game = first_game(spec, pool, partition, usual=policy is None)
     spec, cells = game.spec, game.cells
-    check_contest(task, cells)
+    task.check_new(cells)
     at = _budgets(budgets, spec.stop, game.open)
     source = prior_from(worlds)
     source.check(cells)

@@ -21,6 +21,8 @@ _AIMS = {
     "width": "every interval is at most {} wide",
     "overall": "the interval of the average is at most {} wide",
 }
+EXPECT = "expect=0.9"
+"""How the accuracy that somebody expects is given, in Python; faces replace it."""
 BEGIN = "begin with the target 'pool'"
 """How to ask about exactly these items; each face names its own option or field instead."""
 AGAIN = "Labels may be wrong here, so this is less certain. Second votes come on top."
@@ -199,6 +201,6 @@ def alike(low: float, high: float, runs: int, source: str, has_confidence: bool,
     if expect is not None:
         moved = f"moved to an accuracy of {chosen(expect)} over the pool as you expect"
         return f"{_WORLD} The {runs:,} here are {how}, {moved}."
-    hint = "" if has_confidence else " If you know better, give the accuracy you expect (such as expect: 0.9)."
+    hint = "" if has_confidence else f" If you know better, give the accuracy you expect ({EXPECT})."
     span = f"{percent(low)} to {percent(high)}"
     return f"{_WORLD} The {runs:,} here are {how}; in most of them {span} of the pool is predicted right.{hint}"

@@ -180,6 +180,9 @@ class Task(Part, ABC):
     def check(self, cells: Cells) -> None:
         """Raise SpecError if the question makes no sense on these cells."""
 
+    def check_new(self, cells: Cells) -> None:
+        """Refuse a question that no label could answer. One that is in a database already is not refused."""
+
     def askable(self, cells: Cells) -> NDArray[np.bool_]:
         """The groups that can affect the answer, as booleans of shape (groups,)."""
         return cells.partition.sizes > 0

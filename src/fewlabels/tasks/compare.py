@@ -19,7 +19,8 @@ from fewlabels.tasks import compare_words
 from fewlabels.tasks.backing import backed_groups
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Task
 from fewlabels.tasks.estimate import variance_drop
-from fewlabels.tasks.rope import pool_rope_probabilities, rope_probabilities
+from fewlabels.tasks.grounds import SAFE
+from fewlabels.tasks.rope import check_rope, pool_rope_probabilities, rope_probabilities
 from fewlabels.undefined import MOST, has_number, mean_of
 from fewlabels.wording import Style, probability
 
@@ -104,7 +105,9 @@ class Compare(Task):
             )
         if unknown := [name for name in (self.a, self.b) if name not in cells.partition.names]:
             known = ", ".join(map(repr, cells.partition.names[:8])) + (", ..." if len(cells.partition) > 8 else "")
-            raise SpecError(f"Compare() cannot find the group {unknown[0]!r}. Use two of the groups: {known}.")
+            meant = cells.partition.called(unknown[0])
+            hint = f"Did you mean {meant!r}? " if meant else ""
+            raise SpecError(f"Compare() cannot find the group {unknown[0]!r}. {hint}Use two of the groups: {known}.")
         for g in self._pair(cells):
             if not cells.partition.sizes[g]:
                 raise SpecError(
@@ -116,6 +119,10 @@ class Compare(Task):
                 f"Compare(by={self.by!r}) needs a metric that is a single share, such as Accuracy(). "
                 f"With {type(self.metric).__name__}() use by='neyman'."
             )
+
+    def check_new(self, cells: Cells) -> None:
+        """Refuse a rope that is wider than any difference."""
+        check_rope(self.rope, self.metric)
 
     @property
     def can_assure(self) -> bool:
@@ -229,7 +236,7 @@ class Compare(Task):
         chance = float(mu[best])
         kind = ("below", "about", "above")[best]
         backed = self._backed(belief, cells)
-        sure = "is" if chance >= LIKELY and backed else "may be"
+        sure = "may be" if chance < LIKELY or not backed else "is" if chance >= SAFE else "is probably"
         how_sure = f"with probability {probability(chance)}" if backed else "but labels are too few to be sure"
         apart = Style(self.metric.in_percent).within(self.rope)
         words = f"The {self.metric.name} of {self.a} {sure} {kind} that of {self.b} (rope ±{apart}), {how_sure}."

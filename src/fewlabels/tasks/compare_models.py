@@ -18,6 +18,7 @@ from fewlabels.tasks.base import Answer, Conclusion
 from fewlabels.tasks.best_words import is_likely
 from fewlabels.tasks.compare import REGIONS
 from fewlabels.tasks.models import ALL, TIE, ModelsTask, is_clear, joint, rows_of, surest
+from fewlabels.tasks.rope import check_rope
 from fewlabels.wording import Style, probability
 
 if TYPE_CHECKING:
@@ -90,6 +91,11 @@ class CompareModels(ModelsTask):
         assert isinstance(cells, ModelCells)
         # Both are always voices of their own: a prior that they are the same would pull their difference towards 0.
         return replace(cells, focus=tuple(self._pair(cells)))
+
+    def check_new(self, cells: Cells) -> None:
+        """Refuse models that never differ, and a rope that is wider than any difference."""
+        super().check_new(cells)
+        check_rope(self.rope, self.metric)
 
     def asks(self, cells: Cells) -> NDArray[np.bool_]:
         """The items to which the two models give different answers, shape (items,)."""

@@ -19,6 +19,7 @@ from fewlabels.table import Table
 from fewlabels.tasks import identify_words
 from fewlabels.tasks.backing import backed_groups
 from fewlabels.tasks.base import LIKELY, Answer, Conclusion, Direction, Task
+from fewlabels.tasks.grounds import SAFE
 from fewlabels.undefined import has_number
 
 if TYPE_CHECKING:
@@ -188,6 +189,7 @@ class Identify(Task):
         several, be = ("group", "is") if self.plays == 1 else (f"{self.plays} groups", "are")
         listed, sure = ", ".join(names[: self.plays]), wording.probability(probability)
         if probability >= LIKELY and backed:
+            be += "" if probability >= SAFE else " probably"
             return f"The {several} with the {kind} {be} {listed}, with probability {sure}."
         return (
             f"It is not clear yet which {several} {'has' if self.plays == 1 else 'have'} the {kind}. "

@@ -43,7 +43,7 @@ def headline(task: Identify, grounds: Grounds) -> str:
     # A set that is rather right than wrong is named as a whole, unless only a part of it is nearly certain.
     partly = len(grades) > 1 and "nearly certain" in grades and sure < SAFE
     if m > 1 and grades != {OPEN} and (sure < LIKELY or partly):
-        return _graded(task, which, named)
+        return _graded(task, grounds, which)
     expected = sum(row.chance or 0.0 for row in named)
     # Which group it is can be known before its number is: then it is named, without the number.
     vague = all(row.evidence == "few" for row in named) and not (sure >= SAFE and all(row.backed for row in named))
@@ -61,7 +61,7 @@ def headline(task: Identify, grounds: Grounds) -> str:
     right = "this is the right one" if m == 1 else f"these are the right {spelled(m)}"
     be = "is" if m == 1 else "are"
     how_sure = f"We are {probability(sure)} sure that {right}." if not bare else _unsure(m, len(bare))
-    return f"{which[0].upper()}{which[1:]} {be}{probably} {_with_numbers(task, named)}. {how_sure}"
+    return f"{which[0].upper()}{which[1:]} {be}{probably} {_with_numbers(task, grounds, named)}. {how_sure}"
 
 
 def next_steps(grounds: Grounds, ahead: Ahead) -> tuple[str, ...]:
@@ -139,8 +139,9 @@ def _several(grounds: Grounds, m: int) -> str:
     return f"the {grounds.noun}" if m == 1 else f"the {spelled(m)} {grounds.nouns}"
 
 
-def _graded(task: Identify, which: str, named: list[GroupRow]) -> str:
+def _graded(task: Identify, grounds: Grounds, which: str) -> str:
     """A set that is only partly known: its groups by grade, each with its chance, the first ones with their numbers."""
+    named = grounds.named
     parts: list[str] = []
     for word in (*_GRADES, OPEN):
         rows = [row for row in named if _grade(row) == word]
@@ -149,23 +150,27 @@ def _graded(task: Identify, which: str, named: list[GroupRow]) -> str:
             [*(f"{row.short} (chance {probability(row.chance or 0.0)})" for row in rows[:NAMED]), *_rest(rows)]
         )
         if rows and not parts:
-            parts.append(f"{_with_numbers(task, rows, chances=True)} {be} {word} to be among {which}.")
+            parts.append(f"{_with_numbers(task, grounds, rows, chances=True)} {be} {word} to be among {which}.")
         elif rows:
             parts.append(f"Still open: {shown}." if word == OPEN else f"{shown} {be} {word} to be.")
     return " ".join(parts)
 
 
-def _with_numbers(task: Identify, named: Sequence[GroupRow], *, chances: bool = False) -> str:
-    """Groups by name, each with its number and interval, or its chance; no more than fit into a sentence."""
+def _with_numbers(task: Identify, grounds: Grounds, named: Sequence[GroupRow], *, chances: bool = False) -> str:
+    """Groups by name, each with its number and interval, or its chance; no more than fit into a sentence.
+
+    Of predicted classes it says that the number is a precision, which readers would otherwise take for a recall.
+    """
     style = Style(task.metric.in_percent)
     right = isinstance(task.metric, Accuracy)
+    when = "when it says so, it is right" if grounds.noun == "class" else "right"
     parts: list[str] = []
     for row in named[:NAMED]:
         if row.evidence == "few":
             parts.append(f"{row.short} (too few labels for a number)")
             continue
         value = style.value(row.mean, row.low, row.high)
-        first = f"right in {value} of the cases" if right and not parts else value
+        first = f"{when} in {value} of the cases" if right and not parts else value
         chance = f"chance {probability(row.chance or 0.0)}; " if chances else ""
         parts.append(f"{row.short} ({chance}{first}, {style.between(row.low, row.high)}; {row.labels})")
     return listed([*parts, *_rest(named)])

@@ -59,6 +59,21 @@ class ModelsTask(Task):
         answers = rows_of(cells).said
         return np.asarray((answers != answers[:, :1]).any(axis=1))
 
+    def check_new(self, cells: Cells) -> None:
+        """Refuse a question about models that never differ."""
+        if self.asks(cells).any():
+            return
+        answers = rows_of(cells).said
+        if (answers == answers[:, :1]).all():
+            fault = "all models give the same answer to every item, so none is better than another"
+        else:
+            fault = "the two models give the same answer to every item, so neither is better than the other"
+        raise InputError(
+            f"{fault}. Compare other models, or ask how good one of them is, with ",
+            Argument("model"),
+            ".",
+        )
+
     def drawn(
         self, belief: Belief, cells: Cells, rng: np.random.Generator, draws: int
     ) -> tuple[NDArray[np.float64], int]:
@@ -113,22 +128,6 @@ def surest_best(belief: Belief, asks: NDArray[np.bool_]) -> NDArray[np.float64]:
 def is_clear(gap: NDArray[np.float64], sd: float) -> NDArray[np.bool_]:
     """Whether gaps that are known for all items of the pool are clear enough for 95% about items like these."""
     return np.asarray(gap > _CLEAR * sd + TIE)
-
-
-def check_contest(task: Task, cells: Cells) -> None:
-    """Refuse a question about models that never differ: no label could answer it."""
-    if not isinstance(task, ModelsTask) or task.asks(cells).any():
-        return
-    answers = rows_of(cells).said
-    if (answers == answers[:, :1]).all():
-        fault = "all models give the same answer to every item, so none is better than another"
-    else:
-        fault = "the two models give the same answer to every item, so neither is better than the other"
-    raise InputError(
-        f"{fault}. Compare other models, or ask how good one of them is, with ",
-        Argument("model"),
-        ".",
-    )
 
 
 def rows_of(cells: Cells) -> ModelCells:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fewlabels.errors import Argument, SpecError
 from fewlabels.special import betainc, betaincc, betaincinv, betaln, expit, gammaln, logit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from fewlabels.metrics.base import Metric
 
 # Where the panels of the quadrature end: at these quantiles of both Betas, from either side ...
 _QUANTILES = np.array([1e-14, 1e-9, 1e-6, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5])
@@ -21,6 +24,22 @@ _STEPS = np.linspace(-_FARTHEST, _FARTHEST, 61)
 _NOTHING = -45.0
 # From here on Stirling's series is exact to the last digit.
 _STIRLING = 20.0
+
+
+def check_rope(rope: float, metric: Metric) -> None:
+    """SpecError if no difference between two values of a metric is larger than the rope.
+
+    >>> import fewlabels as fl
+    >>> check_rope(5, fl.Accuracy())
+    Traceback (most recent call last):
+    fewlabels.errors.SpecError: with rope=5 every difference in accuracy counts as none. For 5 points, write rope=0.05.
+    """
+    if rope < metric.span:
+        return
+    points = rope < 100 and metric.in_percent
+    hint = (f"For {rope:g} points, write ", Argument("rope", rope / 100)) if points else ("Use a smaller one",)
+    wide = int(rope) if rope == int(rope) else rope
+    raise SpecError("with ", Argument("rope", wide), f" every difference in {metric.name} counts as none. ", *hint, ".")
 
 
 def rope_probabilities(a: NDArray[np.float64], b: NDArray[np.float64], rope: float) -> NDArray[np.float64]:

@@ -97,8 +97,8 @@ def read_files(
     unused = dict.fromkeys(name for source in sources.values() for name in source.columns if name not in used)
     roles = [
         Understood("id", _by_model(guesses, "id", "none: joined by rows"), "--id NAME"),
-        Understood("predicted", _by_model(guesses, "predicted", "the largest score"), "--predicted"),
-        Understood("confidence", _by_model(guesses, "confidence", "none"), "--confidence"),
+        Understood("predicted", _by_model(guesses, "predicted", "the largest score"), "--predicted NAME"),
+        Understood("confidence", _by_model(guesses, "confidence", "none"), "--confidence NAME"),
     ]
     named = {guessed.predicted for guessed in guesses.values()}
     truth = next((guessed.truth for guessed in guesses.values() if guessed.truth and guessed.truth not in named), None)
@@ -263,7 +263,7 @@ def _lines(
         why = _why_missing(pool, h, columns[h])
         lines.append(Understood("", f"{words}: " if why else words, "--any-spelling" if strict else "", why))
     classes = class_pieces(pool)
-    lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
+    lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes NAMES", classes))
     lines += [*alike_line(pool), *_alone_line(pool)] if class_list(options.classes) is None else []
     lines += sentences
     lines.append(Understood("content", content_words(pool), "--content NAME"))

@@ -12,6 +12,7 @@ from fewlabels.understanding.options import ReadOptions, class_list, kept_conten
 from fewlabels.understanding.verdicts import as_verdicts, with_own_ids
 from fewlabels.understanding.words import (
     content_words,
+    decided_line,
     formats,
     left_over,
     never_line,
@@ -179,6 +180,7 @@ def _one_model(
     unused = unused_columns(source, guessed, [*groups, *evidence, *(content or ())])
     understood = understood_lines(replace(guessed, positive=positive), pool, options)
     answers = [(source, None if guessed.scores else guessed.predicted)]
+    understood = _after(understood, "predicted", decided_line(source, replace(guessed, positive=positive), unused))
     understood = _after(understood, "classes", sentence_lines(answers, pool, options))
     return pool, [*formats([source]), *understood, *never_line(source, guessed, pool, options), *left_over(unused)]
 

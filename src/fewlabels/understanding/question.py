@@ -27,7 +27,8 @@ def asked_about(options: QuestionOptions, pool: Pool) -> Pool:
         what = options.of_groups[0] if options.of_groups else f"--task {options.task}"
         raise SpecError(
             f"{what} is about one model, and there are {len(pool.models):,}: {some_of(pool.models)}. Add --model NAME; "
-            "or ask --best or --compare-models A,B."
+            "or ask --best or --compare-models A,B. If they are not models, name the column of predicted classes with "
+            "--predicted NAME."
         )
     return pool
 
@@ -58,8 +59,10 @@ def pass_rate(verdict: str, pool: Pool) -> str:
     return f"prevalence:{good}"
 
 
-def question(options: QuestionOptions, pool: Pool) -> tuple[Partition, Task]:
+def question(options: QuestionOptions, pool: Pool, usual: Partition | None = None) -> tuple[Partition, Task]:
     """Return the groups and the task that the options describe, for the pool that the question is about.
+
+    Where the options name no groups, `usual` are meant, and without these the predicted classes.
 
     >>> import fewlabels as fl
     >>> from fewlabels.understanding.options import QuestionOptions
@@ -78,8 +81,8 @@ def question(options: QuestionOptions, pool: Pool) -> tuple[Partition, Task]:
     if pool.models or options.of_models:
         task = tasks.task_of_models(options, metric, pool)
         return groups_from(options.groups or "whole", pool), task
-    groups = groups_from(options.groups or "predicted", pool)
-    certify = _certify(options, pool)
+    groups = usual if usual is not None and options.groups is None else groups_from(options.groups or "predicted", pool)
+    certify = _certify(replace(options, only=tuple(groups.called(name) or name for name in options.only)), pool)
     if certify is not None or options.task == "certify":
         return groups, tasks.certified(options, certify)
     task = tasks.task_from(options, metric, groups, pool)

@@ -12,7 +12,7 @@ from fewlabels.tasks import Certify, Compare, Estimate, Identify, Task
 from fewlabels.wording import some_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from fewlabels.metrics import Metric
     from fewlabels.partition import Partition
@@ -86,7 +86,7 @@ def _two_models(text: str, pool: Pool) -> tuple[str, str]:
     """Split a text into the names of two models, ignoring case; names may contain commas."""
     known = f"The models are {some_of(pool.models)}."
     pairs = _pairs(text)
-    pair = _found(pairs, pool.models)
+    pair = _found(pairs, lambda name: _called(name, pool.models))
     if pair is None and len(pairs) != 1:
         raise SpecError(f"--compare-models {text!r} does not name two models, separated by a comma, as in A,B. {known}")
     if pair is None:
@@ -138,14 +138,14 @@ def _some_are_left(wanted: int, option: str, partition: Partition) -> None:
 
 
 def _pair(text: str, partition: Partition, pool: Pool | None) -> tuple[str, str]:
-    """Split a text into the names of two groups, ignoring case; names may contain commas."""
+    """Split a text into the names of two groups, typed as `Partition.called` reads them; names may contain commas."""
     pairs = _pairs(text)
-    if (pair := _found(pairs, partition.names)) is not None:
+    if (pair := _found(pairs, partition.called)) is not None:
         return pair
     known = f"The groups are {some_of(partition.names)}."
     if len(pairs) != 1:
         raise SpecError(f"--compare {text!r} does not name two groups, separated by a comma, as in A,B. {known}")
-    unknown = next(name for name in pairs[0] if _called(name, partition.names) is None)
+    unknown = next(name for name in pairs[0] if partition.called(name) is None)
     near = difflib.get_close_matches(unknown, partition.names, 1)
     hint = ("" if pool is None else _elsewhere(pairs[0], pool)) or (f"Did you mean {near[0]!r}? " if near else "")
     raise SpecError(f"--compare {text}: there is no group {unknown!r}. {hint}{known}")
@@ -161,10 +161,10 @@ def _pairs(text: str) -> list[tuple[str, str]]:
     return [(",".join(parts[:i]).strip(), ",".join(parts[i:]).strip()) for i in range(1, len(parts))]
 
 
-def _found(pairs: list[tuple[str, str]], names: Sequence[str]) -> tuple[str, str] | None:
-    """Return the first pair of which both are names; None if there is none."""
+def _found(pairs: list[tuple[str, str]], called: Callable[[str], str | None]) -> tuple[str, str] | None:
+    """Return the names that are meant by the first pair of which both mean something; None if there is none."""
     for first, second in pairs:
-        a, b = _called(first, names), _called(second, names)
+        a, b = called(first), called(second)
         if a is not None and b is not None:
             return a, b
     return None

@@ -136,7 +136,7 @@ def _lines(meant: Mapping[str, str]) -> list[Understood]:
     for word, name in meant.items():
         by_name.setdefault(name, []).append(repr(word))
     return [
-        Understood("", f"{listed(words)} {'is' if len(words) == 1 else 'are'} read as {name!r}", "--classes")
+        Understood("", f"{listed(words)} {'is' if len(words) == 1 else 'are'} read as {name!r}", "--classes NAMES")
         for name, words in by_name.items()
     ]
 

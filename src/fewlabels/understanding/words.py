@@ -46,7 +46,8 @@ class Understood:
 def formats(sources: Iterable[Source]) -> list[Understood]:
     """Lines about the files of other programs: what they are, and what of them is taken."""
     told = dict.fromkeys(source.told for source in sources if source.told)
-    named = (("items", "--sample N") if "drawn at random" in words else ("format", "--predicted") for words in told)
+    sample, format_ = ("items", "--sample N"), ("format", "--predicted NAME")
+    named = (sample if "drawn at random" in words else format_ for words in told)
     return [
         Understood(what, "", option, tuple(words.split(" "))) for (what, option), words in zip(named, told, strict=True)
     ]
@@ -91,6 +92,20 @@ def unclear(source: Source, guessed: Guess) -> str:
         f"{words}Use --predicted NAME for a column of predicted classes, or --scores 'p_*' (or names separated by "
         "commas) for one column of scores per class."
     )
+
+
+def decided_line(source: Source, guessed: Guess, unused: Sequence[str]) -> list[Understood]:
+    """The line about a column that may be what was decided by the probabilities of one class, at whatever threshold."""
+    from fewlabels.io.finder.names import DECIDED
+
+    if guessed.positive is None or guessed.predicted is not None:
+        return []
+    for name in filter(DECIDED.fullmatch, unused):
+        values = next(iter(source.batches([name], 300))).column(0).drop_null().unique().to_pylist()
+        if len(values) == 2 and guessed.positive.casefold() in {str(value).casefold() for value in values}:
+            words = f"{name!r} is {values[0]!r} or {values[1]!r}: if the classifier says so, name it"
+            return [Understood("", words, f"--predicted {shlex.quote(name)}")]
+    return []
 
 
 def unused_columns(source: Source, guessed: Guess, others: Sequence[str]) -> list[str]:
@@ -180,9 +195,9 @@ def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[U
         names = [guessed.scores] if isinstance(guessed.scores, str) else guessed.scores or ()
         *few, last = some_pieces(names, 4 if sum(map(len, names[:4])) < 30 else 2)
         last = f"{last}, {len(pool.classes):,} classes, {unit}"
-        lines.append(Understood("scores", "", "--scores", (*few, last)))
-    best = "the class with the largest score"
-    lines.append(Understood("predicted", f"column {guessed.predicted!r}" if guessed.predicted else best, "--predicted"))
+        lines.append(Understood("scores", "", "--scores NAMES", (*few, last)))
+    answer = f"column {guessed.predicted!r}" if guessed.predicted else "the class with the largest score"
+    lines.append(Understood("predicted", answer, "--predicted NAME"))
     if guessed.verbal is not None:
         words = f"column {guessed.verbal!r} is in words: kept for grouping"
         lines.append(Understood("confidence", words, f"--groups column:{guessed.verbal}"))
@@ -190,7 +205,7 @@ def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[U
         pass
     elif pool.score_sums is None:
         given = f"column {guessed.confidence!r}, {unit}" if guessed.confidence else "none: predicted classes only"
-        lines.append(Understood("confidence", given, "--confidence"))
+        lines.append(Understood("confidence", given, "--confidence NAME"))
         lines += likely_line(guessed)
     if pool.evidence:
         lines.append(Understood("evidence", "", "--evidence NAMES", tuple(some_pieces(pool.evidence))))
@@ -198,7 +213,7 @@ def understood_lines(guessed: Guess, pool: Pool, options: ReadOptions) -> list[U
             words = f"{listed(list(map(repr, idle)))}: the same for all items, so uninformative"
             lines.append(Understood("", words, "--evidence NAMES"))
     classes = class_pieces(pool)
-    lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes", classes))
+    lines.append(Understood("classes", f"{len(pool.choices):,}: ", "--classes NAMES", classes))
     lines += [] if options.classes else alike_line(pool)
     lines.append(Understood("content", content_words(pool), "--content NAME"))
     if guessed.truth is not None and guessed.truth != guessed.predicted:

@@ -104,7 +104,8 @@ class Pace:
             now,
             {act.who: at for at, act in zip(times, acts, strict=True)},
             {act.who for at, act in done if now - at < _PRESENT},
-            [(at, act.who) for at, act in done if act.answer and now - at <= _WINDOW],
+            # When an answer was given by a clock that was wrong, only the order says: it has a time, and no speed.
+            [(at, act.who) for at, act in done if act.answer and now - at <= _WINDOW and at in (act.at, now)],
         )
 
     def seen(self, who: str) -> float | None:

@@ -186,9 +186,10 @@ class Look:
         """Find columns with the answers of several models: they have the same values, or names that say so.
 
         Flags have the same values too, so columns of flags and numbers must have such names. An empty list: there are
-        no two such columns.
+        no two such columns. Two columns that say the same in every row are one, unless their names say otherwise.
         """
         answers: dict[str, set[str]] = {}
+        known: list[list[str]] = []
         for name in self.source.columns:
             if name in without or not names.may_be_answers(name) or not can_keep(self.source.schema.field(name).type):
                 continue
@@ -198,8 +199,9 @@ class Look:
             if not distinct or any(number is not None and number != round(number, 0) for number in numbers):
                 continue
             flags = all(value in _FLAGS or number is not None for value, number in zip(distinct, numbers, strict=True))
-            if names.MODEL.search(name) or (not flags and len(distinct) * 2 <= len(values)):
+            if names.MODEL.search(name) or (not flags and len(distinct) * 2 <= len(values) and values not in known):
                 answers[name] = distinct
+                known.append(values)
         best: list[str] = []
         for own in answers.values():
             alike = [name for name, other in answers.items() if len(other & own) * 2 >= len(other | own)]
