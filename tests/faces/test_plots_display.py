@@ -199,7 +199,7 @@ def test_plot_to_stdout_and_to_a_png(database: str, tmp_path) -> None:
 
 
 def test_a_kind_in_place_of_the_name_means_the_picture(database: str, tmp_path) -> None:
-    assert "Ranking with intervals" in run(database, "ranking", "-o", tmp_path / "a.svg").stderr
+    assert "which class has the lowest accuracy" in run(database, "ranking", "-o", tmp_path / "a.svg").stderr
 
 
 @pytest.mark.parametrize(

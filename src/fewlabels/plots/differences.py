@@ -99,7 +99,7 @@ class Differences(Plot):
         for name, model in (("more", self.a), ("less", self.b)):
             if count := sum(row.region[0] == name and row.region[1] >= SAFE for row in groups):
                 parts.append(f"{shortened(model, 40)} is better in {count:,}")
-        return f"Of {counted(len(groups), 'group')}: {', '.join(parts)}" if parts else self.title
+        return f"Of {counted(len(groups), 'group')}: {', '.join(parts) or 'no clear difference in any'}"
 
     def picture(self) -> Picture:
         """Draw a row for all items and for each group, over the rope."""
