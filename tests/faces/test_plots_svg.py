@@ -254,3 +254,14 @@ def test_long_names_leave_room_for_the_values(width: int, said: str) -> None:
     assert sum(text.endswith(said) for text in words) == 4
     names = [words_of(text) for text in ET.fromstring(drawn).iter("text") if text.get("text-anchor") == "end"]
     assert all(len(name) > 10 for name in names)
+
+
+def test_the_tips_of_a_figure_are_written_once() -> None:
+    shown = every_plot("nasty")["forest"]
+    wide, narrow = (plots.svg(shown, width) for width in (720, 380))
+    first, second = re.findall("<svg.*?</svg>", plots.figure(shown), flags=re.DOTALL)
+    tips = re.findall("<title>([^<]*)</title>", first)
+    assert tips == re.findall("<title>([^<]*)</title>", wide)
+    said = [tips[int(place)] for place in re.findall('<title data-tip="([0-9]+)"></title>', second)]
+    assert "<title>" not in second
+    assert said == re.findall("<title>([^<]*)</title>", narrow)
