@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 import fewlabels as fl
@@ -199,7 +200,7 @@ def test_plot_to_stdout_and_to_a_png(database: str, tmp_path) -> None:
 
 
 def test_a_kind_in_place_of_the_name_means_the_picture(database: str, tmp_path) -> None:
-    assert "Ranking with intervals" in run(database, "ranking", "-o", tmp_path / "a.svg").stderr
+    assert "which class has the lowest accuracy" in run(database, "ranking", "-o", tmp_path / "a.svg").stderr
 
 
 @pytest.mark.parametrize(
@@ -219,3 +220,22 @@ def test_plot_says_what_is_wrong_and_writes_nothing(
     monkeypatch.chdir(tmp_path)
     assert said in run(database, *arguments, code=2).stderr
     assert [p.name for p in tmp_path.iterdir()] == ["audit.db"]
+
+
+def test_long_names_of_classes_are_cut_on_both_sides_of_a_matrix() -> None:
+    """Those below it were whole: they pushed the picture beyond its edges, and cut off names and title."""
+    classes = [f"a rather long name of a category in the catalogue, number {i}, with its department" for i in range(10)]
+    scores = np.random.default_rng(2).dirichlet(np.ones(10), 200)
+    pool = fl.read_pool({"id": [f"i{i}" for i in range(200)], "scores": scores}, classes=classes)
+    audit = fl.create(None, "long", pool)
+    audit.tell(dict.fromkeys(audit.ask(40).ids, classes[0]))
+    shown = audit.plot("confusion").plot()
+    canvas = FigureCanvasAgg(shown.figure_)
+    canvas.draw()
+    width, height = canvas.get_width_height()
+    for label in (*shown.ax_.get_xticklabels(), *shown.ax_.get_yticklabels()):
+        box = label.get_window_extent()
+        assert box.x0 >= 0, label
+        assert box.y0 >= 0, label
+        assert box.x1 <= width, label
+        assert box.y1 <= height, label

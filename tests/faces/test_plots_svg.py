@@ -239,3 +239,29 @@ def test_fitted_words_fit() -> None:
     for words in NASTY:
         for room in (30, 60, 120, 400):
             assert text_width(fitted(words, room)) <= max(room, text_width("…"))
+
+
+@pytest.mark.parametrize(("width", "said"), [(720, " right"), (380, "%")])
+def test_long_names_leave_room_for_the_values(width: int, said: str) -> None:
+    """Names took 0.42 of the width, and the values beside the rows, which are what one looks for, were left out."""
+    classes = [f"a rather long name of a category in the catalogue, number {i}" for i in range(4)]
+    scores = np.random.default_rng(2).dirichlet(np.ones(4), 60)
+    pool = fl.read_pool({"id": [f"i{i}" for i in range(60)], "scores": scores}, classes=classes)
+    audit = fl.create(None, "long", pool)
+    audit.tell(dict.fromkeys(audit.ask(40).ids, classes[0]))
+    drawn = plots.svg(plots.PLOTS["forest"].of(audit, draws=200), width)
+    words = [words_of(text) for text in ET.fromstring(drawn).iter("text") if text.get("text-anchor") is None]
+    assert sum(text.endswith(said) for text in words) == 4
+    names = [words_of(text) for text in ET.fromstring(drawn).iter("text") if text.get("text-anchor") == "end"]
+    assert all(len(name) > 10 for name in names)
+
+
+def test_the_tips_of_a_figure_are_written_once() -> None:
+    shown = every_plot("nasty")["forest"]
+    wide, narrow = (plots.svg(shown, width) for width in (720, 380))
+    first, second = re.findall("<svg.*?</svg>", plots.figure(shown), flags=re.DOTALL)
+    tips = re.findall("<title>([^<]*)</title>", first)
+    assert tips == re.findall("<title>([^<]*)</title>", wide)
+    said = [tips[int(place)] for place in re.findall('<title data-tip="([0-9]+)"></title>', second)]
+    assert "<title>" not in second
+    assert said == re.findall("<title>([^<]*)</title>", narrow)

@@ -391,6 +391,7 @@ def test_the_table_of_the_clearest_gap_is_not_folded() -> None:
     audit.tell({f"i{i}": "yes" if positive[i] else "no" for i in range(400)}, adopt=True)
     made = read(audit, draws=1_000, foresee=False).html()
     folded = {name: not is_open for is_open, name in re.findall(r"<details( open)?>\n<summary><b>([\w ]+)</b>", made)}
+    assert not folded.pop("Every class"), "two classes take little room"
     (shown,) = [name for name, is_folded in folded.items() if not is_folded]
     gaps = {row["measure"]: row["low"] for row in audit.fairness(draws=1_000).gaps.rows()}
     assert shown.lower() in ("true positive rate", "false positive rate", "precision")

@@ -75,7 +75,7 @@ def test_columns_sort_by_click_and_key_and_known_stays_above_unknown(browser, fi
 def test_a_long_table_folds_searches_and_prints_whole(browser, files) -> None:
     page, wrong = opened(browser, files["many"], viewport={"width": 1280, "height": 900})
     rows = page.locator("#table tbody tr:not(.divider):visible")
-    assert rows.count() == 50
+    assert rows.count() == 25
     page.get_by_label("Find a class").fill("group 19")
     assert rows.count() == 11  # 19, and 190 to 199
     page.get_by_label("Find a class").fill("")
@@ -164,7 +164,7 @@ def test_pictures_and_tables_can_be_taken_along(browser, files) -> None:
 @pytest.mark.slow
 def test_a_report_about_one_group_has_tips_and_prints_what_is_folded(browser, files) -> None:
     page, wrong = opened(browser, files["one"], viewport={"width": 1280, "height": 900})
-    assert not page.locator("details[open]").count()
+    assert page.locator("details[open]").count() == 1  # the classes, which are few
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details").count() == page.locator("details[open]").count() > 0
     page.locator(".fl-plot.fl-wide .fl-hit").first.click()

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 
 import fewlabels as fl
@@ -226,3 +227,28 @@ def test_the_report_of_the_demo_is_small_and_shows_its_answer_at_once(house: Hou
             assert box is not None
             assert box["y"] + box["height"] < height, (width, seen, box)
         page.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 390])
+def test_long_names_stay_inside_buttons_tables_and_pages(house: House, width: int) -> None:
+    """A name without spaces ran out of its button, and the columns of numbers out of sight."""
+    classes = [f"requests_about_personal_data_under_the_general_data_protection_regulation_{i}" for i in range(10)]
+    scores = np.random.default_rng(4).dirichlet(np.ones(10), 60)
+    table = {"id": [f"i{i}" for i in range(60)], "scores": scores, "text": ["a text"] * 60}
+    pool = fl.read_pool(table, classes=classes, content="text")
+    site = house.site(f"long names, {width}", pool, overlap=2)
+    audit = site.audit()
+    for who, label in (("ann", classes[0]), ("bob", classes[1])):
+        audit.tell(dict.fromkeys(audit.ask(3, annotator=who).ids, label), annotator=who)
+        audit.tell(dict.fromkeys(audit.ask(9, annotator=who).ids, classes[2]), annotator=who)
+    page = house.label(site, site.ann, viewport={"width": width, "height": 800})
+    pages = {"label": ".choices button", "decide": ".cases button", "dashboard": ".scroll", "groups": ".scroll"}
+    for path, inside in pages.items():
+        if path == "decide":
+            page = house.come(site.owner, viewport={"width": width, "height": 800})
+        page.goto(f"{house.server.address}/{path}/{quote(site.name)}")
+        page.wait_for_selector(f"main {inside} >> visible=true")
+        assert page.evaluate("document.documentElement.scrollWidth") == width, path
+        over = f"[...document.querySelectorAll('main {inside}')].filter((box) => box.scrollWidth > box.clientWidth)"
+        assert page.evaluate(f"{over}.length") == 0, path

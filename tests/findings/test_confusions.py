@@ -197,7 +197,7 @@ def test_no_mix_up_is_named_that_no_label_shows() -> None:
     assert "no label shows a mix-up" in headline
     assert "where it says" not in headline
     drawn = Confusions.of(audit, draws=200)
-    assert drawn.finding() == drawn.title
+    assert drawn.finding() == "No label shows a mix-up"
     seen = told_exactly(dict.fromkeys(CLASSES, (12, 3)), task=fl.Estimate(fl.Confusion()))
     assert "The largest mix-up seen so far: where it says" in find(seen).headline
     assert Confusions.of(seen, draws=200).finding().endswith(": 3 of 15 labels")

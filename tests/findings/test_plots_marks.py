@@ -72,12 +72,12 @@ def test_a_difference_of_shares_is_in_points() -> None:
 
 
 def test_of_two_names_something_is_left_of_both() -> None:
-    both = _left_words(Tick(0.5, "a very long name of a class → another very long name"), 380)
-    assert text_width(both) <= 0.42 * 380 - 10
+    both = _left_words(Tick(0.5, "a very long name of a class → another very long name"), 150)
+    assert text_width(both) <= 150
     first, second = both.split(" → ")
     assert len(first) > 4
     assert len(second) > 4
-    uneven = _left_words(Tick(0.5, "cat → another very long name"), 380)
+    uneven = _left_words(Tick(0.5, "cat → another very long name"), 150)
     assert uneven.startswith("cat → another v")
     assert text_width(uneven) <= 0.42 * 380 - 10
 

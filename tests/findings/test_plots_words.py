@@ -108,8 +108,8 @@ def test_the_curve_ends_with_the_answer_and_axes_say_which_chance() -> None:
     (one,) = plots.PLOTS["chances"].of(audit, draws=200).picture().panels
     assert one.x.label == "probability"  # short enough for a phone; the title says of what
     two = plots.PLOTS["chances"].of(told_exactly(COUNTS), draws=200).picture().panels
-    said = [f"probability that it has the {end} accuracy" for end in ("lowest", "highest")]
-    assert [panel.x.label for panel in two] == said
+    assert [panel.x.label for panel in two] == ["probability"] * 2
+    assert [panel.y.label for panel in two] == ["lowest accuracy", "highest accuracy"]
     place = plots.PLOTS["ranking"].of(audit, draws=200).finding()
     assert place.startswith("shirt has rank 1 ")
     assert place.endswith(" of 4, where 1 is the lowest accuracy")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fewlabels.metrics import Prevalence
+from fewlabels.metrics import Accuracy, CalibrationError, Prevalence
 from fewlabels.metrics.rates import Rate
 from fewlabels.wording import Style, percent, probability, spelled
 
@@ -37,9 +37,10 @@ def key_figures(finding: Finding) -> list[KeyFigure]:
     figures = []
     if labelled and (sure := certainty(finding)) is not None:
         figures.append(sure)
-    asked = _share(finding) or _rate(finding) if labelled else []
+    asked = _share(finding) or _asked(finding) if labelled else []
     figures += asked
-    if not overall.doubt and not finding.task.of_models and not asked:
+    right = not asked or not isinstance(finding.task.metric, Prevalence | Rate)  # how often it is right matters too
+    if right and not overall.doubt and not finding.task.of_models:
         figures.append(_overall(overall))
     share = percent(labelled / finding.items) if finding.items else "none"
     figures.append(KeyFigure("Labels", f"{labelled:,}", f"{share} of {finding.items:,} items"))
@@ -47,7 +48,7 @@ def key_figures(finding: Finding) -> list[KeyFigure]:
         enough = sum(row.evidence == "enough" for row in finding.groups)
         name, groups = finding.words.nouns.capitalize(), len(finding.groups)
         figures.append(KeyFigure(name, f"{groups:,}", f"{enough:,} with enough labels"))
-    if overall.doubt and not asked:
+    if right and overall.doubt:
         figures.append(_overall(overall))
     if overall.confidence is not None:
         figures.append(KeyFigure("Average confidence", percent(overall.confidence), "by its own account"))
@@ -75,18 +76,21 @@ def _share(finding: Finding) -> list[KeyFigure]:
     ]
 
 
-def _rate(finding: Finding) -> list[KeyFigure]:
-    """A rate such as recall, if that is the question: how often predictions are right is then another one."""
+def _asked(finding: Finding) -> list[KeyFigure]:
+    """The number that the question is about, such as recall or cost, if it is another than how often it is right."""
     metric = finding.task.metric
-    if finding.task.conclusive or not isinstance(metric, Rate):
+    if finding.task.conclusive or finding.task.of_models or metric.vector or isinstance(metric, Accuracy | Prevalence):
         return []
     row = next(finding.answer.table.rows())
-    if row["mean"] is None:
+    is_off = isinstance(metric, CalibrationError)
+    middle = row["median" if is_off else "mean"]  # as in the sentence
+    if middle is None:
         return []
-    style, name = Style(metric.in_percent), metric.name
-    value = style.value(row["mean"], row["low"], row["high"])
+    style, name = Style(metric.in_percent, 1 if is_off else None), metric.name
+    value = style.value(middle, row["low"], row["high"])
     about = style.between(row["low"], row["high"])
-    over = f", averaged over the {finding.words.nouns}" if len(finding.groups) > 1 else ""
+    averaged = isinstance(metric, Rate) and len(finding.groups) > 1  # others are averages over all items
+    over = f", averaged over the {finding.words.nouns}" if averaged else ""
     return [KeyFigure(f"{name[0].upper()}{name[1:]}", value, f"{about}{over}")]
 
 

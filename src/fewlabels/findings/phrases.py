@@ -53,6 +53,7 @@ _BESIDE = (
 _ANCHORS = (
     "About {share} of the labels were drawn at random from all items instead, so that they represent all of them."
 )
+_SHORT = 40  # letters of a name in a sentence
 _STRIPS = "Items were sorted into {strips} strips by the classifier's confidence."
 _SAME_ANSWER = "where models give the same answer, a label does not show which is better."
 _TOGETHER = (
@@ -100,10 +101,11 @@ def groups(audit: Assessment) -> str:
     if audit.spec.task.of_models:
         return f"The same items were given to {len(audit.pool.models):,} classifiers; each of them is a model."
     if noun_of(audit.rows) == "class":
-        name = shortened(audit.groups.names[0], 40)
-        return (
-            f"Items are grouped by what the {predictor_of(audit)} says: the class {name} is all items it calls {name}."
-        )
+        begin = f"Items are grouped by what the {predictor_of(audit)} says"
+        name = next((name for name in audit.groups.names if len(name) <= _SHORT), None)
+        if name is None:
+            return f"{begin}: a class is all items to which it gives the name of that class."
+        return f"{begin}: the class {name} is all items it calls {name}."
     if audit.groups.recipe["by"] == "whole":
         return "All items form one group."
     return f"Items are grouped {audit.groups.words}."

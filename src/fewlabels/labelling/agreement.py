@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from fewlabels.table import Table
-from fewlabels.wording import percent
+from fewlabels.wording import Style, percent
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ class Agreement:
         """The agreement in one sentence."""
         if self.raw is None:
             return "No item has been labelled by two people yet."
-        chance = "" if self.alpha is None else f" (Krippendorff's alpha {self.alpha:.2f})"
+        chance = "" if self.alpha is None else f" (Krippendorff's alpha {Style(share=False, digits=2).value(self.alpha)})"
         count = "1 item" if self.items == 1 else f"{self.items:,} items"
         return f"Two people who labelled the same item agree {percent(self.raw)} of the time{chance}, on {count}."
 

@@ -102,7 +102,7 @@ class Chances(Plot):
         """The group that is most probably looked for, if it has labels."""
         side = self.sides[0]
         if not side.rows or side.rows[0].labelled < FEW:
-            return self.title
+            return f"Too few labels to say which {self.noun} {side.end}"
         first = side.rows[0]
         return f"{shortened(first.group, 40)} {side.end} with a probability of {probability(first.chance)}"
 
@@ -123,9 +123,12 @@ class Chances(Plot):
             most = most if rest[0].chance < 0.01 else f"at most {most}"
             tip = f"{counted(len(rest), f'other {self.noun}')}: {most} each, {total:.2f} of them expected"
             entries.append(Entry(f"{len(rest):,} others", 0, None, None, tip, aside=most))
-        x = replace(axis, label="probability" if len(self.sides) == 1 else f"probability that it {side.end}")
+        x = replace(axis, label="probability")
         few = any(entry.tone == "muted" for entry in entries)
-        return rows_panel(entries, x, keys=(Key(HOLLOW, "muted", "box"),) if few else ())
+        panel = rows_panel(entries, x, keys=(Key(HOLLOW, "muted", "box"),) if few else ())
+        if len(self.sides) > 1:  # each panel says which end it is about
+            panel = replace(panel, y=replace(panel.y, label=side.end.removeprefix("has the ")))
+        return panel
 
     def _entry(self, row: Chance, end: str) -> Entry:
         # A chance without labels of its own rests on the scores or on other groups alone.

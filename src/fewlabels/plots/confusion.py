@@ -144,7 +144,8 @@ class Confusions(Plot):
         """The mistake seen in labels that affects most items even at the low end, of classes with enough labels."""
         known = [pair for pair in self.pairs if pair.seen and not pair.thin]
         if not known:
-            return self.title
+            few = any(pair.seen for pair in self.pairs)
+            return "Too few labels to say which classes are confused" if few else "No label shows a mix-up"
         worst = max(known, key=lambda pair: pair.items[1:])
         predicted, true = shortened(worst.predicted, 40), shortened(worst.true, 40)
         share = Style(share=True).spread(worst.mean, worst.low, worst.high)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from fewlabels.plots.drawing.picture import Box, Key, Picture, in_points, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
+from fewlabels.plots.rope import LONG
 from fewlabels.tasks.compare import REGIONS
 from fewlabels.tasks.grounds import SAFE
 from fewlabels.tasks.models import ALL
@@ -99,13 +100,15 @@ class Differences(Plot):
         for name, model in (("more", self.a), ("less", self.b)):
             if count := sum(row.region[0] == name and row.region[1] >= SAFE for row in groups):
                 parts.append(f"{shortened(model, 40)} is better in {count:,}")
-        return f"Of {counted(len(groups), 'group')}: {', '.join(parts)}" if parts else self.title
+        return f"Of {counted(len(groups), 'group')}: {', '.join(parts) or 'no clear difference in any'}"
 
     def picture(self) -> Picture:
         """Draw a row for all items and for each group, over the rope."""
         ends = [end for row in self.rows for end in (row.low, row.high)]
         low, high = min(*ends, -1.4 * self.rope, 0.0), max(*ends, 1.4 * self.rope, 0.0)
-        label = f"share right: {shortened(self.a, 30)} − {shortened(self.b, 30)}, points"
+        label = f"share right: {self.a} − {self.b}, points"
+        if len(label) > LONG:
+            label = "difference in share right, points"
         x = in_points(scale(low, high, share=True, label=label, within=(-1.0, 1.0)))
         entries = [self._entry(row) for row in self.rows]
         keys = [Key(f"{shortened(self.a, 24)} is better", "accent"), Key("not clear, or no difference", "muted")]

@@ -150,12 +150,13 @@ class Forest(Plot):
     def _entry(self, row: Row) -> Entry:
         tone: Tone = "accent" if row.group in self.named else "main"
         tip = row_tip(row, self.measure, self.level)
-        aside = ""
+        aside = short = ""
         if row.mean is not None:
             # As in tables: where labels are too few for a best guess, the range is all that is said.
             spread = self._style.spread(row.mean, row.low, row.high) if row.known else ""
             aside = f"{spread or self._style.range(row.low, row.high)}, {row.labels}"
-        return Entry(row.group, row.mean, row.low, row.high, tip, tone, row.thin, aside)
+            short = self._style.value(row.mean, row.low, row.high) if row.known else ""
+        return Entry(row.group, row.mean, row.low, row.high, tip, tone, row.thin, aside, short)
 
     def _keys(self) -> tuple[Key, ...]:
         named = len(self.named)

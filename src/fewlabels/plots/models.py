@@ -10,7 +10,7 @@ from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
 from fewlabels.tasks import Best
 from fewlabels.tasks.best_words import is_likely
-from fewlabels.wording import Style, chosen, counted, probability, shortened
+from fewlabels.wording import Style, chosen, counted, listed, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from fewlabels.assessment import Assessment
     from fewlabels.findings.reading import Reading
+
+_NAMED = 3  # groups whose best model a heading names
 
 
 @dataclass(frozen=True)
@@ -103,14 +105,23 @@ class Models(Plot):
         )
 
     def finding(self) -> str:
-        """The model that is best so far, and how probable that is; nothing if each group has one."""
-        if len(self.named) != 1:
-            return self.title
+        """The model that is best so far, and how probable that is; of several groups, those in which one is probable."""
+        if len(self.named) > 1:
+            return self._of_groups()
         first = self.rows[0]
         name, sure = shortened(first.name, 40), probability(first.chance)
         if not is_likely(first.chance):
             return f"It is too early to name the best model; the best guess is {name}, with a probability of {sure}"
         return f"{name} is the best so far, with a probability of {sure}"
+
+    def _of_groups(self) -> str:
+        likely = [row for row in self.rows if row.name in self.named and is_likely(row.chance)]
+        if not likely:
+            return f"It is too early to name the best model in any of the {len(self.named):,} groups"
+        each = [f"{shortened(row.name, 40)} ({probability(row.chance)})" for row in likely[:_NAMED]]
+        each += [f"{len(likely) - _NAMED:,} more"] if len(likely) > _NAMED else []
+        rest = len(self.named) - len(likely)
+        return f"Best so far: {listed(each)}" + (f"; too early to say in {counted(rest, 'group')}" if rest else "")
 
     def picture(self) -> Picture:
         """Draw a row for each model."""

@@ -92,7 +92,7 @@ class Ranking(Plot):
         """The place of the group that is most extreme, if it has labels."""
         first = next((row for row in self.rows if not row.thin), None)
         if first is None or first is not self.rows[0]:
-            return self.title
+            return f"Too few labels to say which {self.noun} has the {self.end}"
         low, high = round(first.low), round(first.high)
         place = f"{low:,}" if low == high else f"{low:,} to {high:,}"
         return f"{shortened(first.group, 40)} has rank {place} of {len(self.rows):,}, where 1 is the {self.end}"

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from fewlabels.findings.reading import Reading
     from fewlabels.plots.drawing.picture import Mark
 
-_LONG = 40  # letters
+LONG = 40
+"""The most letters of a label below an axis: on a phone, more would be cut within the names, which the heading has."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class Rope(Plot):
             Key(f"{first} higher: {probability(self.more)}", "ink", "none"),
         )
         label = f"{self.measure.name} of {self.a} − {self.b}"
-        if len(label) > _LONG:  # on a phone it would be cut within the names, which the heading has
+        if len(label) > LONG:
             label = f"difference in {self.measure.name}"
         label += ", points" * share
         reach = 1.4 * self.rope

@@ -87,30 +87,37 @@ class Scatter(Plot):
 
     def caption(self) -> str:
         """Explain how to read the plot."""
+        few = 0 < sum(row.thin for row in self.rows) < len(self.rows)
         return (
             f"Each point is a {self.noun}. Points further right are more accurate, and points further up have "
             "confidences that are less reliable. The lines through a point contain each value with probability "
-            f"{chosen(self.level)}. The least accurate {self.nouns} are orange."
+            f"{chosen(self.level)}. The least accurate {self.nouns}{' with enough labels' * few} are orange."
         )
 
     def finding(self) -> str:
         """The group that is right least often, of those with labels, and how far its confidence is off."""
         known = next((row for row in self.rows if not row.thin), None)
         if known is None:
-            return self.title
+            return f"No {self.noun} has enough labels yet"
         off = Style(share=True).change(known.error[0])
         return f"{shortened(known.group, 40)} is right in {percent(known.accuracy[0])}; its confidence is off by {off}"
 
+    @property
+    def _worst(self) -> tuple[Both, ...]:
+        """The groups that stand out: the least accurate of those with labels, since others rest on scores alone."""
+        known = tuple(row for row in self.rows if not row.thin) or self.rows
+        return known[: max(1, min(5, len(known) // 4))]
+
     def picture(self) -> Picture:
         """Draw a cross for each group; if there are many, a cloud of most and crosses for the worst few."""
-        worst = self.rows[: max(1, min(5, len(self.rows) // 4))]
+        worst = self._worst
         crowd = len(self.rows) > _CROWD
         full = worst if crowd else self.rows
         xs = [v for row in full for v in row.accuracy] + [row.accuracy[0] for row in self.rows]
         ys = [v for row in full for v in row.error] + [row.error[0] for row in self.rows]
         x = scale(min(xs), max(xs), share=True, label="accuracy")
         y = scale(0, max(ys), share=True, most=5, label="calibration error")
-        others = self.rows[len(worst) :]
+        others = [row for row in self.rows if row not in worst]
         marks: list[Mark] = [self._point(row) for row in reversed(others)]
         if crowd:
             dots = tuple((row.accuracy[0], row.error[0]) for row in others)

@@ -10,7 +10,7 @@ from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
 from fewlabels.tasks.certify_words import SHORT, chance
 from fewlabels.tasks.grounds import support
-from fewlabels.wording import Style, chosen, counted, shortened
+from fewlabels.wording import Style, chosen, counted, listed, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +28,7 @@ _LOOKS: dict[Verdict, tuple[Tone, str]] = {
     "open": ("muted", "hollow"),
     "pass": ("main", "dot"),
 }
+_NAMED = 3  # groups that fail which a heading names
 _WORDS: dict[Verdict, str] = {"fail": "fail", "open": "open: not enough evidence", "pass": "pass"}
 
 
@@ -126,11 +127,16 @@ class Verdicts(Plot):
         return words.rstrip()
 
     def finding(self) -> str:
-        """How many groups pass, fail and are open."""
-        counts = [(kind, sum(row.verdict == kind for row in self.rows)) for kind in SHORT]
-        shown = [(kind, n) for kind, n in counts if n]
-        # The noun stands once: "1 class fails, 9 are open".
-        parts = [f"{f'{n:,}' if i else counted(n, self.noun)} {_verb(kind, n)}" for i, (kind, n) in enumerate(shown)]
+        """Which groups fail, and how many pass, fail and are open."""
+        parts: list[str] = []
+        begun = False  # the noun stands once: "4 classes fail, 6 are open"
+        for kind in SHORT:
+            rows = [row for row in self.rows if row.verdict == kind]
+            if kind == "fail" and len(self.rows) > 1 and 0 < len(rows) <= _NAMED:
+                parts.append(f"{listed([shortened(row.group, 30) for row in rows])} {_verb(kind, len(rows))}")
+            elif rows:
+                parts.append(f"{f'{len(rows):,}' if begun else counted(len(rows), self.noun)} {_verb(kind, len(rows))}")
+                begun = True
         return ", ".join(parts) or self.title
 
     def picture(self) -> Picture:
@@ -158,7 +164,7 @@ class Verdicts(Plot):
         )
         aside = f"{SHORT[row.verdict]}: {mean} ({between}), {labels}"
         return Entry(
-            row.group, row.mean, row.low, row.high, tip, tone, sign == "hollow", aside, diamond=sign == "diamond"
+            row.group, row.mean, row.low, row.high, tip, tone, sign == "hollow", aside, mean, diamond=sign == "diamond"
         )
 
 

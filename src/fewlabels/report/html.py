@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fewlabels.report.content import Report
     from fewlabels.tasks.grounds import GroupRow
 
-FOLD = 50
+FOLD = 25
 """A longer table shows this many rows on a screen until a button is pressed; in print it always shows all."""
 # Characters that a page cannot contain even when escaped.
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")

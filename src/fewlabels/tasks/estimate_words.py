@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fewlabels.metrics import Accuracy, CalibrationError, Confusion, Cost, Prevalence
 from fewlabels.tasks.grounds import LONGEST
 from fewlabels.undefined import left_out_words
-from fewlabels.wording import Style, counted, percent, plain, plural, shortened
+from fewlabels.wording import Style, counted, percent, plural, shortened
 
 if TYPE_CHECKING:
     from fewlabels.table import Table
@@ -86,7 +86,7 @@ def _averaged(task: Estimate, grounds: Grounds) -> str:
             claim += f"{overall.value} of the items."
         return f"The classifier's confidence is off by {off} on average.{claim}"
     if isinstance(task.metric, Cost):
-        return f"A prediction costs {plain(row['mean'])} on average ({between})."
+        return f"A prediction costs {value} on average ({between})."
     if isinstance(task.metric, Prevalence):
         items = f"these {grounds.items:,} items" if grounds.target == "pool" else "all items like these"
         begin = f"People would pass {value} of {items}"

@@ -9,7 +9,7 @@ from fewlabels import plots
 from fewlabels.findings.finding import found_in
 from fewlabels.findings.judge_words import in_words, judge_sheet
 from fewlabels.findings.judges import judge_table
-from fewlabels.findings.key_figures import certainty
+from fewlabels.findings.key_figures import key_figures
 from fewlabels.findings.labels import agreement_of
 from fewlabels.findings.reading import Reading
 from fewlabels.findings.tables import readable
@@ -75,7 +75,8 @@ class Dashboard:
     """Everything that is known so far, at a glance."""
 
     finding: Finding
-    certainty: KeyFigure | None
+    figures: tuple[KeyFigure, ...]
+    """The key figures beside the labels; none before the first label."""
     verdict: str | None
     labels: int
     budget: int | None
@@ -141,7 +142,7 @@ def dashboard(audit: Assessment) -> Dashboard:
             below, folded = below + folded, ()
     return Dashboard(
         finding=finding,
-        certainty=certainty(finding) if finding.labels.labelled else None,
+        figures=_figures(finding),
         verdict=finding.answer.settings.get("verdict") if finding.labels.labelled else None,
         labels=finding.labels.labelled,
         budget=audit.spec.stop.labels,
@@ -156,6 +157,12 @@ def dashboard(audit: Assessment) -> Dashboard:
         below=below,
         folded=folded,
     )
+
+
+def _figures(finding: Finding) -> tuple[KeyFigure, ...]:
+    """The key figures beside the number of labels; none before the first label, and only those that are known."""
+    left_out = {"Labels", "Average confidence"} | (set() if finding.overall.enough else {finding.overall.name})
+    return tuple(one for one in key_figures(finding) if one.name not in left_out) if finding.labels.labelled else ()
 
 
 def _rows_title(finding: Finding, groups: Sequence[Column]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fewlabels.plots.drawing.layout import fitted, text_width
+from fewlabels.plots.drawing.layout import TURNED, fitted, text_width
 from fewlabels.plots.drawing.picture import CORNERS, Area, Box, Cloud, Line, Note, Point, Sheaf
 from fewlabels.plots.drawing.style import LIGHT
 
@@ -77,7 +77,8 @@ def _legend(panel: Panel, ax: Axes, fonts: list[str]) -> None:
 def _axis(axis: Axis, ax: Axes, fonts: list[str], *, across: bool) -> None:
     where: Any = ax.xaxis if across else ax.yaxis
     (ax.set_xlim if across else ax.set_ylim)(axis.low, axis.high)
-    words = [_plain(tick.text if across else fitted(tick.text, _ROOM)) for tick in axis.ticks]
+    room = _ROOM if not across else TURNED if axis.turned else float("inf")
+    words = [_plain(fitted(tick.text, room)) for tick in axis.ticks]
     # A panel is about 560 pixels wide.
     turned = axis.turned and max(map(text_width, words), default=0) + 6 > 560 / max(len(words), 1)
     where.set_ticks([tick.at for tick in axis.ticks], words, fontfamily=fonts, rotation=90 if turned else 0)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fewlabels.plots.drawing.picture import Axis, Key, Panel, Picture, Tick
 
 FONT = 13.0
@@ -16,6 +18,7 @@ ARROW = " → "
 TURNED = 150.0
 """The most room for a turned word, in pixels."""
 _COLUMN = 22.0
+_NAME = 120.0  # room that names keep, in pixels, where there are words at the right edge too
 _NARROW = ".,:;!|ijltfrI()[]/ -'"
 
 
@@ -99,14 +102,34 @@ def _edges(panel: Panel, width: float) -> tuple[float, float]:
     # Words that can be turned take no room to the sides.
     turned = panel.x.turned or not panel.x.ticks
     ends = [0.0, 0.0] if turned else [text_width(panel.x.ticks[i].text) / 2 + 2 for i in (0, -1)]
-    words = max((text_width(_left_words(tick, width)) + 12 for tick in panel.y.ticks), default=0.0)
+    aside, room = _sides(panel, width)
+    words = max((text_width(_left_words(tick, room)) + 12 for tick in panel.y.ticks), default=0.0)
     left = max(words, ends[0] if panel.x.ticks and panel.x.ticks[0].at <= panel.x.low else 0.0, 12.0)
-    aside = max((text_width(tick.text) for tick in panel.aside), default=0.0)
-    return left, aside + 20 if _has_aside(panel, width, left) else max(ends[1], 8.0)
+    return left, _widest(aside) + 20 if aside else max(ends[1], 8.0)
 
 
-def _left_words(tick: Tick, width: float) -> str:
-    room = max(0.42 * width - 10, 40)
+def _sides(panel: Panel, width: float) -> tuple[tuple[Tick, ...], float]:
+    """Return the words at the right edge, and the room for names at the left, which long names share with them."""
+    most = max(0.42 * width - 10, 40)
+    least = min(_NAME, most)
+    names = max((min(text_width(tick.text), most) for tick in panel.y.ticks), default=0.0)
+    wanted = (panel.widest or 0.0) if panel.x.turned else 0.34 * width
+    for aside in (panel.aside, tuple(replace(tick, text=tick.short) for tick in panel.aside)):
+        if not any(tick.text for tick in aside):
+            continue
+        free = width - _widest(aside) - 34
+        # Beside a matrix the words go before its columns are too narrow to tell apart.
+        needed = _COLUMN * len(panel.x.ticks) if panel.x.turned else wanted
+        if free - min(names, least) > needed:
+            return aside, min(most, max(free - wanted, least))
+    return (), most
+
+
+def _widest(ticks: Sequence[Tick]) -> float:
+    return max((text_width(tick.text) for tick in ticks), default=0.0)
+
+
+def _left_words(tick: Tick, room: float) -> str:
     first, arrow, second = tick.text.partition(ARROW)
     if not arrow or text_width(tick.text) <= room:
         return fitted(tick.text, room)
@@ -116,16 +139,9 @@ def _left_words(tick: Tick, width: float) -> str:
     return arrow.join(fitted(name, max(room - shorter, room / 2)) for name in (first, second))
 
 
-def _has_aside(panel: Panel, width: float, left: float) -> bool:
-    widest = max((text_width(tick.text) for tick in panel.aside), default=0.0)
-    room = width - left - widest - 22
-    # Beside a matrix the words go before its columns are too narrow to tell apart.
-    return bool(widest) and room > (_COLUMN * len(panel.x.ticks) if panel.x.turned else 0.34 * width)
-
-
 def _frame(panel: Panel, top: float, width: float, left: float, right: float) -> Frame:
-    ticks_y = tuple((tick, _left_words(tick, width)) for tick in panel.y.ticks)
-    aside = panel.aside if _has_aside(panel, width, left) else ()
+    aside, room = _sides(panel, width)
+    ticks_y = tuple((tick, _left_words(tick, room)) for tick in panel.y.ticks)
     keys, top = _keys(panel.keys, top, width)
     top += (_LINE + 6 if panel.y.label else 0) + 8
     inside = width - left - right

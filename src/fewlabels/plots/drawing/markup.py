@@ -22,6 +22,7 @@ NARROW = 380
 """The width of drawings for phones."""
 # The colours of marks whose class says them too.
 _COLOURS = re.compile('(?<= )(?:fill|stroke)="#[0-9a-f]{6}" ?')
+_TIP = re.compile("<title>([^<]*)</title>")
 _RIM = ' stroke-width="3" stroke-linejoin="round" paint-order="stroke"'
 # Characters that XML cannot contain even when escaped.
 _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -43,10 +44,18 @@ def svg(numbers: Plot, width: int = 720, *, kind: str = "") -> str:
 
 
 def figure(numbers: Plot) -> str:
-    """Return a plot for pages of any width: two drawings, and the stylesheet shows the one that fits the window."""
+    """Return a plot for pages of any width: two drawings, and the stylesheet shows the one that fits the window.
+
+    The tips, which are most of a drawing of many long names, are written once: those of the narrow drawing are numbers
+    of tips of the wide one, and `script()` puts the words there.
+    """
     wide, narrow = svg(numbers, kind="fl-wide"), svg(numbers, NARROW, kind="fl-narrow")
+    places: dict[str, int] = {}
+    for place, tip in enumerate(_TIP.findall(wide)):
+        places.setdefault(tip, place)
+    refer = lambda tip: f'<title data-tip="{places[tip[1]]}"></title>' if tip[1] in places else tip[0]
     # The stylesheet has the colours.
-    return f'<div class="fl-figure">{_COLOURS.sub("", wide + narrow)}</div>'
+    return f'<div class="fl-figure">{_COLOURS.sub("", wide + _TIP.sub(refer, narrow))}</div>'
 
 
 def standalone(numbers: Plot, width: int = 720) -> str:

@@ -16,11 +16,15 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class Tick:
-    """A place on an axis with its words; `tip` is the full text, in case the words are cut."""
+    """A place on an axis with its words; `tip` is the full text, in case the words are cut.
+
+    `short` are fewer words, for a drawing without room for `text`.
+    """
 
     at: float
     text: str
     tip: str = ""
+    short: str = ""
 
 
 @dataclass(frozen=True)
@@ -143,7 +147,8 @@ class Key:
 class Panel:
     """One pair of axes and the marks in it, drawn in order.
 
-    `height` and `widest` are in pixels. `aside` are words at the right edge of rows, left out if there is no room.
+    `height` and `widest` are in pixels. `aside` are words at the right edge of rows, or their `short` form if
+    there is no room, or nothing.
     """
 
     x: Axis

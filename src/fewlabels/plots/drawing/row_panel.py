@@ -35,6 +35,8 @@ class Entry:
     tone: Tone = "main"
     hollow: bool = False
     aside: str = ""
+    short: str = ""
+    """What is left of `aside` on a phone."""
     beside: float | None = None
     """A second value to compare a bar with, drawn as a stroke."""
     diamond: bool = False
@@ -66,7 +68,7 @@ def rows_panel(
     shown = [*first, *last]
     marks: list[Mark] = [_rule(at, words, bottom) for at, words in rules]
     ticks = [Tick(y + 0.5, entry.name, entry.tip) for y, entry in zip(places, shown, strict=True)]
-    aside = [Tick(y + 0.5, entry.aside) for y, entry in zip(places, shown, strict=True)]
+    aside = [Tick(y + 0.5, entry.aside, short=entry.short) for y, entry in zip(places, shown, strict=True)]
     if between:
         marks += _band(between, x, start, end, _HEAD)
         ticks.insert(

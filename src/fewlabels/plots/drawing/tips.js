@@ -49,6 +49,14 @@
   });
   document.addEventListener("focusout", hide);
   const reach = () => {
+    // The narrow drawing of a figure has numbers of the tips of the wide one.
+    for (const figure of document.querySelectorAll(".fl-figure:has(title[data-tip])")) {
+      const tips = figure.querySelectorAll(".fl-wide title");
+      for (const title of figure.querySelectorAll("title[data-tip]")) {
+        title.textContent = tips[title.dataset.tip].textContent;
+        title.removeAttribute("data-tip");
+      }
+    }
     for (const plot of document.querySelectorAll(".fl-plot:not([tabindex])")) plot.setAttribute("tabindex", "0");
   };
   new MutationObserver(reach).observe(document.body, { childList: true, subtree: true });

@@ -4,6 +4,7 @@ const RESERVED = new Set(["s", "u", "n", "z", "r", "g", "l"]); // skip, undo, no
 const KEYS = [..."123456789", ..."abcdefghijklmnopqrstuvwxyz".split("").filter((key) => !RESERVED.has(key))];
 export const MOST_BUTTONS = 24;
 const SHOWN = 50;
+const LONG = 40; // letters: two columns of such names, each of many lines, do not fit beside each other on a phone
 const LISTED = 100; // so many classes are listed before anything is typed, in their own order: it gives nothing away
 
 // How well a class matches what was typed: 0 is best, null means no match. What it means counts less than its name.
@@ -38,17 +39,18 @@ export class Choices {
     else this.makeSearch(place);
   }
 
-  // A name, and below it what the class means if the owner has said so.
+  // A name, and below it what the class means if the owner has said so. Bare words in a button would not be broken.
   named(name) {
-    if (!Object.hasOwn(this.means, name)) return name;
     const box = Object.assign(document.createElement("span"), { className: "name" });
-    box.append(name, Object.assign(document.createElement("small"), { textContent: this.means[name] }));
+    box.append(name);
+    if (Object.hasOwn(this.means, name)) box.append(Object.assign(document.createElement("small"), { textContent: this.means[name] }));
     return box;
   }
 
   makeButtons(place) {
     const group = document.createElement("div");
     group.className = "choices";
+    group.classList.toggle("long", this.classes.some((name) => name.length > LONG));
     group.setAttribute("role", "group");
     group.setAttribute("aria-label", "Classes");
     this.buttons = this.classes.map((name, i) => {
