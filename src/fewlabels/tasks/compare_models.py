@@ -130,6 +130,8 @@ class CompareModels(ModelsTask):
         columns |= {region: mu[:, r].tolist() for r, region in enumerate(REGIONS)}
         low, high = holding(exact[0], *interval(apart, level))
         columns |= {"mean": exact[0].tolist(), "low": low.tolist(), "high": high.tolist()}
+        not_less, not_more = self._not_worse(belief, cells, mu)
+        columns |= {"not_less": not_less.tolist(), "not_more": not_more.tolist()}
         chance = min(self._certain(apart, mu), self._least(most, mu.argmax(axis=1)))
         settings = {"level": level, "target": belief.target, "draws": used, "rope": self.rope}
         named = tuple(cells.partition.names[h] for h in (a, b)) if len(names) == 1 else ()
@@ -150,6 +152,23 @@ class CompareModels(ModelsTask):
         is_known = np.array([not np.ptp(each.ends(population=population)) for each, _ in margins])
         most = np.minimum(allowed, surest(belief, self.asks(cells)))
         return np.where(is_known[:, None], allowed, most)
+
+    def _not_worse(
+        self, belief: Belief, cells: Cells, mu: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """P(a is not right less often than b, by more than the rope), and P(not more often), each of shape (rows,).
+
+        From the probabilities of the regions, (rows, 3), and not more than the record of the two allows, or `surest`.
+        """
+        population = belief.target == "population"
+        stated = []
+        for side, region in ((1, 0), (-1, 2)):
+            margins = [(each if side > 0 else each.reversed(), size) for each, size in self._margins(belief, cells)]
+            allowed = [each.at_least(-self.rope * size - TIE, population=population) for each, size in margins]
+            is_known = [not np.ptp(each.ends(population=population)) for each, _ in margins]
+            sure = np.where(is_known, 1.0, surest(belief, self.asks(cells)))
+            stated.append(np.minimum(1 - mu[:, region], np.minimum(allowed, sure)))
+        return stated[0], stated[1]
 
     def apart(self, values: NDArray[np.float64], belief: Belief, cells: Cells) -> NDArray[np.float64]:
         """Draws of Δ over all and in each group: (draws, groups, models) to (draws, 1 or 1 + groups).
