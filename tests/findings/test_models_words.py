@@ -140,7 +140,16 @@ def test_a_comparison_that_is_not_sure_says_probably() -> None:
 def test_a_model_that_is_at_least_not_worse_is_said_to_be() -> None:
     """Whoever wants to know whether the new one may replace the old had to add up two probabilities."""
     task = fl.CompareModels(fl.Accuracy(), "new", "old", rope=0.02)
-    row = {"group": "-", "mean": 0.01, "low": -0.01, "high": 0.03, "less": 0.03, "equal": 0.5, "more": 0.47}
+    row = {
+        "group": "-",
+        "mean": 0.01,
+        "low": -0.01,
+        "high": 0.03,
+        "chance": 0.5,
+        "less": 0.03,
+        "equal": 0.5,
+        "more": 0.47,
+    }
     said = task.headline(grounds(row | {"not_less": 0.96, "not_more": 0.5}))
     assert said.startswith("It is too early to say whether new and old differ by more than 2 points")
     end = " sure that it is not right less often than old by more than 2 points."
