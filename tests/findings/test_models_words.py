@@ -137,6 +137,13 @@ def test_a_comparison_that_is_not_sure_says_probably() -> None:
     assert task.next_steps(sure, Ahead()) == ("The comparison is settled enough to act on.",)
 
 
+def test_the_closest_rival_is_the_one_that_is_behind_by_least_if_none_has_a_chance() -> None:
+    """Of two with a chance under 1%, it named the one that was behind by more."""
+    rows = ({"group": "a", "chance": 0.9}, {"group": "b", "chance": 0.004, "behind": 0.026},
+            {"group": "c", "chance": 0.002, "behind": 0.019})  # fmt: skip
+    assert "c, the closest rival, is behind by 2" in headline(BEST, grounds(*rows, sure=0.9))
+
+
 def test_a_model_that_is_at_least_not_worse_is_said_to_be() -> None:
     """Whoever wants to know whether the new one may replace the old had to add up two probabilities."""
     task = fl.CompareModels(fl.Accuracy(), "new", "old", rope=0.02)

@@ -87,7 +87,7 @@ class Best(ModelsTask):
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for g, first in enumerate(lead.tolist()):
             gaps = {h: self._behind(values, levels, cells, g, first, h) for h in range(len(rows.models)) if h != first}
-            order = sorted(range(len(rows.models)), key=lambda h: (-chance[g, h], -means[g, h]))
+            order = sorted(range(len(rows.models)), key=lambda h: (-round(chance[g, h], 2), -means[g, h]))
             order.insert(0, order.pop(order.index(first)))
             for h in order:
                 columns["group"].append(cells.partition.names[g * len(rows.models) + h])
