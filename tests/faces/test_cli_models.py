@@ -61,6 +61,27 @@ def test_two_files_are_two_models(two):
     assert fl.load("audit.db", "mine").whole.models == ("a", "b")
 
 
+def test_labels_of_the_same_items_are_offered_when_a_model_is_added(two, tmp_path):
+    """A new model makes a new pool, and nothing said what became of the labels."""
+    run("new", "audit.db", "old.csv", "new.csv", "--best")
+    batch = run("ask", "audit.db", "-n", "30").stdout
+    labels = [(row["id"], two[row["id"]]) for row in csv.DictReader(batch.splitlines())]
+    run("tell", "audit.db", write(tmp_path / "labels.csv", ["id", "label"], labels))
+    write(tmp_path / "third.csv", ["id", "answer"], [(item, "other") for item in two])
+    said = run("new", "audit.db", "three", "old.csv", "new.csv", "third.csv", "--best").output
+    assert "'old-new' has 30 labels of items with the same ids, in a pool with other answers." in said
+    typed = [line.split() for line in said.splitlines() if line.startswith(("  fewlabels export", "  fewlabels tell"))]
+    for _, *words in typed:
+        run(*words)
+    assert json.loads(run("show", "audit.db", "three", "--json", "--no-forecast").stdout)["labels"] == 30
+    again = run("new", "audit.db", "again", "old.csv", "new.csv", "third.csv", "--best").output
+    assert "This pool has 30 labels already, from three." in again
+    assert "the same ids" not in again
+    write(tmp_path / "else.csv", ["id", "answer"], [(f"x{k}", CLASSES[k % 3]) for k in range(20)])
+    write(tmp_path / "more.csv", ["id", "answer"], [(f"x{k}", CLASSES[k % 2]) for k in range(20)])
+    assert "the same ids" not in run("new", "audit.db", "others", "else.csv", "more.csv", "--best").output
+
+
 def test_one_log_serves_both_models(two, tmp_path):
     run("new", "audit.db", "old.csv", "new.csv", "--model", "new", "--groups", "whole")
     batch = run("ask", "audit.db", "-n", "100").stdout

@@ -127,12 +127,46 @@ def test_a_comparison_that_is_not_sure_says_probably() -> None:
         "mean": -0.04,
         "low": -0.11,
         "high": 0.02,
+        "not_less": 0.17,
+        "not_more": 0.94,
     }
     assert task.headline(grounds(row)).startswith("a is probably right less often than b (−4 points")
     assert "settled" not in task.next_steps(grounds(row), Ahead())[0]
     sure = grounds(row | {"chance": 0.97, "less": 0.97, "equal": 0.02, "more": 0.01})
     assert task.headline(sure).startswith("a is right less often than b")
     assert task.next_steps(sure, Ahead()) == ("The comparison is settled enough to act on.",)
+
+
+def test_the_closest_rival_is_the_one_that_is_behind_by_least_if_none_has_a_chance() -> None:
+    """Of two with a chance under 1%, it named the one that was behind by more."""
+    rows = ({"group": "a", "chance": 0.9}, {"group": "b", "chance": 0.004, "behind": 0.026},
+            {"group": "c", "chance": 0.002, "behind": 0.019})  # fmt: skip
+    assert "c, the closest rival, is behind by 2" in headline(BEST, grounds(*rows, sure=0.9))
+
+
+def test_a_model_that_is_at_least_not_worse_is_said_to_be() -> None:
+    """Whoever wants to know whether the new one may replace the old had to add up two probabilities."""
+    task = fl.CompareModels(fl.Accuracy(), "new", "old", rope=0.02)
+    row = {
+        "group": "-",
+        "mean": 0.01,
+        "low": -0.01,
+        "high": 0.03,
+        "chance": 0.5,
+        "less": 0.03,
+        "equal": 0.5,
+        "more": 0.47,
+    }
+    said = task.headline(grounds(row | {"not_less": 0.96, "not_more": 0.5}))
+    assert said.startswith("It is too early to say whether new and old differ by more than 2 points")
+    end = " sure that it is not right less often than old by more than 2 points."
+    assert said.endswith(f" But new is at least not worse: we are 96%{end}")
+    assert task.headline(grounds(row | {"not_less": 0.9, "not_more": 0.5})).endswith(
+        f" But new is probably not worse: we are 90%{end}"
+    )
+    assert "not worse" not in task.headline(grounds(row | {"not_less": 0.7, "not_more": 0.5}))
+    other = task.headline(grounds(row | {"not_less": 0.5, "not_more": 0.9}))
+    assert "But old is probably not worse: we are 90% sure that it is not right less often than new" in other
 
 
 def test_half_of_the_probability_is_no_reason_to_say_that_a_model_is_better() -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fewlabels.partition import Partition
+    from fewlabels.pool import Pool
     from fewlabels.spec import Spec
     from fewlabels.stopping import Stop
     from fewlabels.tasks import Task
@@ -135,7 +136,8 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     if advice := in_bins(groups, pool):
         talk(advice)
     serving, about_pictures = pictures_shown(pool, files)
-    for sentence in (*about_pictures, *_on_known(known, stop.labels)):
+    elsewhere = [] if dry_run or known or len(pool.models) < 2 else _on_same_ids(address, name, pool)
+    for sentence in (*about_pictures, *_on_known(known, stop.labels), *elsewhere):
         talk(sentence)
     undone = f"Nothing was written to {shown(address)}: leave out --dry-run to begin."
     several = audit.spec.overlap > 1 or audit.spec.noisy
@@ -159,6 +161,33 @@ def _on_known(known: Mapping[str, int], budget: int | None) -> list[str]:
     left = f"so {budget - labels:,} are left" if budget > labels else "so it is used up already"
     more = f"For {budget:,} new ones: --stop-labels {budget + labels}"
     return [already, f"The budget of {counted(budget, 'label')} counts them too, {left}. {more}"]
+
+
+def _on_same_ids(address: str, name: str, pool: Pool) -> list[str]:
+    """Sentences on labels of items with the same ids in another pool: that of the models before one was added."""
+    from fewlabels.cli.common import open_store, quoted, shown
+    from fewlabels.errors import StoreError
+    from fewlabels.wording import counted
+
+    ids, found = set(pool.ids.to_pylist()), ("", 0)
+    with open_store(address) as store:
+        seen = {store.open(name).fingerprint}
+        for other in store.names():
+            with contextlib.suppress(StoreError):  # one that is damaged is no reason not to begin another
+                if (fingerprint := store.open(other).fingerprint) not in seen:
+                    seen.add(fingerprint)
+                    there = len(ids & store.labels(other).keys())
+                    found = max(found, (other, there), key=lambda each: each[1])
+    other, there = found
+    if not there:
+        return []
+    where, labels = shown(address), counted(there, "label")
+    told = f"{other!r} has {labels} of items with the same ids, in a pool with other answers."
+    return [
+        f"{told} If they are the same items, these labels can count here too:",
+        f"  fewlabels export {where} {quoted(other)} -o labels.csv",
+        f"  fewlabels tell {where} {quoted(name)} labels.csv --adopt",
+    ]
 
 
 def _name_and_files(address: str, words: Sequence[str], table: str | None) -> tuple[str, list[str]]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fewlabels.tasks.grounds import GroupRow
 
 _VALUES = ("mean", "low", "high", "median")
-_HIDDEN = ("rank_low", "rank_high", "behind_low", "behind_high", "prior", "evidence", "backed")
+_HIDDEN = ("rank_low", "rank_high", "behind_low", "behind_high", "not_less", "not_more", "prior", "evidence", "backed")
 _APART = ("behind", "regret")
 _SHOWN = ("right", "counted", "of_these")
 _CHANCES = ("chance", *REGIONS)

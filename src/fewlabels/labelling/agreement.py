@@ -47,7 +47,9 @@ class Agreement:
         """The agreement in one sentence."""
         if self.raw is None:
             return "No item has been labelled by two people yet."
-        chance = "" if self.alpha is None else f" (Krippendorff's alpha {Style(share=False, digits=2).value(self.alpha)})"
+        chance = (
+            "" if self.alpha is None else f" (Krippendorff's alpha {Style(share=False, digits=2).value(self.alpha)})"
+        )
         count = "1 item" if self.items == 1 else f"{self.items:,} items"
         return f"Two people who labelled the same item agree {percent(self.raw)} of the time{chance}, on {count}."
 

@@ -6,6 +6,9 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from fewlabels.cells import ModelCells
 from fewlabels.errors import FewlabelsError
 from fewlabels.labelling.twin import twin
 from fewlabels.policies.anchors import are_anchors
@@ -14,7 +17,6 @@ from fewlabels.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from fewlabels.cells import Cells
@@ -69,6 +71,16 @@ class Asker:
         if self.spec.policy.ignorable or not self._asks_everywhere:
             return (steps > 0) & self.is_random
         return are_anchors(self.spec.seed, steps, self.spec.anchor)
+
+    def compares_as(self, cells: Cells) -> bool:
+        """Whether it compares the same two models as a question with these cells, over all or in the same groups.
+
+        Then it draws at random where the two differ, in each of these groups.
+        """
+        if not (isinstance(self.cells, ModelCells) and isinstance(cells, ModelCells) and self.cells.focus):
+            return False
+        same = len(self.cells.filled) == 1 or np.array_equal(self.cells.home, cells.home)
+        return same and set(self.cells.focus) == set(cells.focus)
 
     @property
     def _asks_everywhere(self) -> bool:

@@ -13,6 +13,8 @@ from fewlabels.labelling.twin import twin
 from fewlabels.sample import Sample, Strips
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
     from fewlabels.partition import Partition
@@ -143,4 +145,21 @@ class Subject:
         if not isinstance(belief, ModelsBelief):
             return belief
         sample = self.sample(ledger)
-        return replace(belief, anchors=sample.items[sample.anchor & sample.labelled])
+        anchors = sample.items[sample.anchor & sample.labelled]
+        return replace(belief, anchors=anchors).from_lot(self._by_lot(ledger))
+
+    def _by_lot(self, ledger: Ledger) -> NDArray[np.bool_]:
+        """Which items have a label and were drawn at random where the two models differ that are compared, (items,).
+
+        By a comparison of the same two, or as an anchor.
+        """
+        asked = np.flatnonzero(ledger.true >= 0)
+        names = [self.name, *ledger.drawn.askers]
+        asker, steps, _ = ledger.votes.drawn(asked, names)
+        found = np.zeros(len(ledger.true), dtype=np.bool_)
+        for k, name in enumerate(names):
+            drawn = asker == k
+            found[asked[drawn]] = self.askers[name].at_random(steps[drawn])
+            if self.askers[name].compares_as(self.cells):
+                found[asked[drawn & (steps > 0)]] = True
+        return found

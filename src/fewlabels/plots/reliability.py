@@ -100,7 +100,11 @@ class Reliability(Plot):
         ]
         if not off:
             known = any(b.n and not b.thin for b in self.bins)
-            return "No clear gap between confidence and accuracy" if known else "Too few labels to compare confidence with accuracy"
+            return (
+                "No clear gap between confidence and accuracy"
+                if known
+                else "Too few labels to compare confidence with accuracy"
+            )
         _, claimed, mean, low, high = max(off)
         return f"Where it claims {percent(claimed)}, it is right in {Style(share=True).spread(mean, low, high)}"
 

@@ -12,7 +12,7 @@ from fewlabels.parts import register
 from fewlabels.table import Table
 from fewlabels.tasks import best_words
 from fewlabels.tasks.base import Answer, Conclusion
-from fewlabels.tasks.models import TIE, ModelsTask, is_clear, joint, rows_of, surest_best
+from fewlabels.tasks.models import TIE, ModelsTask, apart, is_clear, joint, rows_of, surest_best
 from fewlabels.wording import probability
 
 if TYPE_CHECKING:
@@ -86,19 +86,32 @@ class Best(ModelsTask):
         labelled = np.rint(belief.counts.sum(axis=1)).astype(int).reshape(means.shape)
         columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         for g, first in enumerate(lead.tolist()):
-            order = sorted(range(len(rows.models)), key=lambda h: (-chance[g, h], -means[g, h]))
+            gaps = {h: self._behind(values, levels, cells, g, first, h) for h in range(len(rows.models)) if h != first}
+            order = sorted(range(len(rows.models)), key=lambda h: (-round(chance[g, h], 2), -means[g, h]))
             order.insert(0, order.pop(order.index(first)))
             for h in order:
                 columns["group"].append(cells.partition.names[g * len(rows.models) + h])
                 columns["n"].append(int(rows.size[g * len(rows.models) + h]))
                 columns["labelled"].append(int(labelled[g, h]))
                 own = {"chance": float(chance[g, h]), "regret": float(regret[g, h])}
-                for name, value in (own | _numbers(values[:, g], means[g], h, first, level)).items():
+                for name, value in (own | _numbers(values[:, g, h], means[g], gaps.get(h), h, first, level)).items():
                     columns[name].append(value)
         names = [cells.partition.names[g * len(rows.models) + h] for g, h in enumerate(lead.tolist())]
         settings = {"level": level, "target": belief.target, "draws": used}
         words, table = _words(rows.models, lead, sure, rows.filled), Table(columns, settings)
         return Answer(words, sure, table, tuple(names), reach=_reach(joint(belief), lead))
+
+    def _behind(
+        self, values: NDArray[np.float64], belief: Belief, cells: Cells, group: int, lead: int, h: int
+    ) -> NDArray[np.float64]:
+        """Draws of how far a model is behind the leader of a group, shape (draws,): those of a comparison of the two.
+
+        Models that gave the same answers are equal.
+        """
+        rows = rows_of(cells)
+        if np.array_equal(rows.said[:, lead], rows.said[:, h]):
+            return np.zeros(len(values))
+        return apart(values, belief, cells, lead, h)[:, group - values.shape[1]]
 
     def right(self, values: NDArray[np.float64], cells: Cells, rng: np.random.Generator) -> NDArray[np.int64]:
         """The best model of each group: (n, rows) to (n, groups); the first of several that are equal."""
@@ -162,12 +175,19 @@ def _certainty(
 
 
 def _numbers(
-    values: NDArray[np.float64], means: NDArray[np.float64], h: int, lead: int, level: float
+    values: NDArray[np.float64],
+    means: NDArray[np.float64],
+    gaps: NDArray[np.float64] | None,
+    h: int,
+    lead: int,
+    level: float,
 ) -> dict[str, Any]:
-    """The numbers of one model in one group; draws of shape (draws, models)."""
-    low, high = holding(means[h], *interval(values[:, h], level))
-    apart = values[:, lead] - values[:, h]
-    behind_low, behind_high = interval(apart, level)
+    """The numbers of model h in one group, from draws of how often it is right, and of how far it is behind, if it is.
+
+    Both have the shape (draws,).
+    """
+    low, high = holding(means[h], *interval(values, level))
+    behind_low, behind_high = (0.0, 0.0) if gaps is None else interval(gaps, level)
     return {
         "mean": float(means[h]),
         "low": float(low),

@@ -65,7 +65,7 @@ def headline(task: Best, grounds: Grounds) -> str:
     lead = f"{best} {listed(names)}: we are {probability(sure)} sure that {none} right more often."
     if equal:
         lead += f" They are equally good: {_why_equal(grounds, len(names))}."
-    rival = max(others, key=lambda row: (row["chance"], row["mean"]))
+    rival = max(others, key=lambda row: (round(row["chance"], 2), -row["behind"]))
     behind = style.change(rival["behind"], rival["behind_low"], rival["behind_high"])
     closest = ", the closest rival," if len(others) > 1 else ""
     apart = f"{_short(rival)}{closest} is behind by {behind} ({_between(style, rival)})."

@@ -17,7 +17,18 @@ from fewlabels.tasks import compare_models_words
 from fewlabels.tasks.base import Answer, Conclusion
 from fewlabels.tasks.best_words import is_likely
 from fewlabels.tasks.compare import REGIONS
-from fewlabels.tasks.models import ALL, TIE, ModelsTask, is_clear, joint, rows_of, surest
+from fewlabels.tasks.models import (
+    ALL,
+    TIE,
+    ModelsTask,
+    apart,
+    differences,
+    is_clear,
+    joint,
+    margins,
+    rows_of,
+    surest,
+)
 from fewlabels.tasks.rope import check_rope
 from fewlabels.wording import Style, probability
 
@@ -37,10 +48,6 @@ if TYPE_CHECKING:
 
 # What a region gets of the probability that is cut off another, even if no draw is in it.
 _SOME = 0.005
-# A difference that varies less is as good as certain.
-_LEAST_SD = 1e-9
-# The generator of the differences among items like those of a group in which two models never differ.
-_SEED = 0x73616D65
 
 
 @register
@@ -123,20 +130,22 @@ class CompareModels(ModelsTask):
     def answer(self, belief: Belief, cells: Cells, rng: np.random.Generator, *, level: float, draws: int) -> Answer:
         """The most probable region, its probability, and Δ with its interval; over all, and in each group."""
         rows = rows_of(cells)
-        values, used = self.drawn(belief, cells, rng, draws)
+        levels = joint(belief).levels
+        values, used = self.drawn(levels, cells, rng, draws)
         a, b = self._pair(rows)
         names = (ALL, *rows.filled) if len(rows.filled) > 1 else (ALL,)
-        apart = self.apart(values, belief, cells)
-        means = self.split(self.metric.value(belief.mean(), cells), cells)
-        exact = self._differences(means[None], rows)
+        drawn = self.apart(values, levels, cells)
+        exact = differences(self.split(self.metric.value(levels.mean(), cells), cells)[None], cells, a, b)
         most = self.most(belief, cells)
-        mu = _bounded(np.stack([(self._region(apart) == r).mean(axis=0) for r in range(3)], axis=1), most)
+        mu = _bounded(np.stack([(self._region(drawn) == r).mean(axis=0) for r in range(3)], axis=1), most)
         columns: dict[str, list[Any]] = {} if len(names) == 1 else {"where": list(names)}
         columns |= {"a": [self.a] * len(names), "b": [self.b] * len(names)}
         columns |= {region: mu[:, r].tolist() for r, region in enumerate(REGIONS)}
-        low, high = holding(exact[0], *interval(apart, level))
+        low, high = holding(exact[0], *interval(drawn, level))
         columns |= {"mean": exact[0].tolist(), "low": low.tolist(), "high": high.tolist()}
-        chance = min(self._certain(apart, mu), self._least(most, mu.argmax(axis=1)))
+        not_less, not_more = self._not_worse(belief, cells, mu)
+        columns |= {"not_less": not_less.tolist(), "not_more": not_more.tolist()}
+        chance = min(self._certain(drawn, mu), self._least(most, mu.argmax(axis=1)))
         settings = {"level": level, "target": belief.target, "draws": used, "rope": self.rope}
         named = tuple(cells.partition.names[h] for h in (a, b)) if len(names) == 1 else ()
         reach = self._reach(joint(belief), a, b)
@@ -157,33 +166,30 @@ class CompareModels(ModelsTask):
         most = np.minimum(allowed, surest(belief, self.asks(cells)))
         return np.where(is_known[:, None], allowed, most)
 
-    def apart(self, values: NDArray[np.float64], belief: Belief, cells: Cells) -> NDArray[np.float64]:
-        """Draws of Δ over all and in each group: (draws, groups, models) to (draws, 1 or 1 + groups).
+    def _not_worse(
+        self, belief: Belief, cells: Cells, mu: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """P(a is not right less often than b, by more than the rope), and P(not more often), each of shape (rows,).
 
-        They are spread no less than the record of the two alone would be, if it began at their mean, and if its
-        variance were the share that the belief about single items leaves unexplained among the labels. Where two never
-        differ on n items, other items like these can differ: by 1/(n + 1), as a standard deviation.
+        From the probabilities of the regions, (rows, 3), and not more than the record of the two allows, or `surest`.
         """
-        apart = self._differences(values, rows_of(cells))
         population = belief.target == "population"
-        share = joint(belief).learning.unexplained(*self._pair(rows_of(cells)))
-        mean, sd = apart.mean(axis=0), apart.std(axis=0)
-        for row, (margin, size) in enumerate(self._margins(belief, cells)):
-            _, variance = margin.moments(mean[row] * size / max(margin.size.sum(), 1), population=population)
-            wider = max((share * variance) ** 0.5 / size / max(sd[row], _LEAST_SD), 1.0)
-            ends = (-1.0, 1.0) if population else (end / size for end in margin.ends(population=False))
-            if population and not margin.size.any():
-                apart[:, row] = np.random.default_rng(_SEED).standard_normal(len(apart)) / (size + 1)
-            elif wider > 1:
-                apart[:, row] = np.clip(mean[row] + wider * (apart[:, row] - mean[row]), *ends)
-        return apart
+        stated = []
+        for side, region in ((1, 0), (-1, 2)):
+            margins = [(each if side > 0 else each.reversed(), size) for each, size in self._margins(belief, cells)]
+            allowed = [each.at_least(-self.rope * size - TIE, population=population) for each, size in margins]
+            is_known = [not np.ptp(each.ends(population=population)) for each, _ in margins]
+            sure = np.where(is_known, 1.0, surest(belief, self.asks(cells)))
+            stated.append(np.minimum(1 - mu[:, region], np.minimum(allowed, sure)))
+        return stated[0], stated[1]
+
+    def apart(self, values: NDArray[np.float64], belief: Belief, cells: Cells) -> NDArray[np.float64]:
+        """Draws of Δ over all and in each group: (draws, groups, models) to (draws, 1 or 1 + groups)."""
+        return apart(values, belief, cells, *self._pair(rows_of(cells)))
 
     def _margins(self, belief: Belief, cells: Cells) -> list[tuple[Margin, int]]:
         """The margin of a over b with the number of items: over all, and in each group if there are several."""
-        rows = rows_of(cells)
-        sizes = rows.size.reshape(-1, len(rows.models))[:, 0].tolist()
-        margins = list(zip(joint(belief).plain.margins(*self._pair(rows)), [sum(sizes), *sizes], strict=True))
-        return margins if len(sizes) > 1 else margins[:1]
+        return margins(belief, cells, *self._pair(rows_of(cells)))
 
     def _reach(self, belief: ModelsBelief, a: int, b: int) -> float | None:
         """The share of draws in which the labels of all items would make the region of each group clear."""
@@ -209,15 +215,6 @@ class CompareModels(ModelsTask):
         named = np.array([np.bincount(column, minlength=3).argmax() for column in drawn.T])
         most = self._least(self.most(snapshot.belief, snapshot.cells), named)
         return Conclusion(named, min(float((drawn == named).all(axis=1).mean()), most))
-
-    def _differences(self, values: NDArray[np.float64], rows: ModelCells) -> NDArray[np.float64]:
-        """Differences over all items and in each group: (draws, groups, models) to (draws, 1 or 1 + groups)."""
-        a, b = self._pair(rows)
-        apart = values[..., a] - values[..., b]
-        if apart.shape[1] == 1:
-            return apart
-        sizes = rows.size.reshape(apart.shape[1], -1)[:, 0]
-        return np.column_stack([apart @ (sizes / sizes.sum()), apart])
 
     def _region(self, difference: NDArray[np.float64]) -> NDArray[np.int64]:
         edge = self.rope + 1e-12  # a difference of exactly ε counts as equal; it must not be lost to rounding

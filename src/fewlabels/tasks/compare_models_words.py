@@ -47,7 +47,8 @@ def _sentence(task: CompareModels, row: Mapping[str, Any]) -> str:
     values = f"{style.difference(row['mean'], row['low'], row['high'])}, {style.apart(row['low'], row['high'])}"
     if row[region] < SAFE:
         open_ = f"whether {a} and {b} differ by more than {rope}" if task.rope else f"which of {a} and {b} is better"
-        return f"It is too early to say {open_}: so far the difference is {values}. {_chances(task, row)}"
+        so_far = f"It is too early to say {open_}: so far the difference is {values}."
+        return f"{so_far} {_chances(task, row)}{_not_worse(task, row)}"
     probably = "" if row[region] >= SURE else "probably "
     if region == "equal":
         return (
@@ -65,6 +66,19 @@ def _chances(task: CompareModels, row: Mapping[str, Any]) -> str:
     a = shortened(task.a, LONGEST)
     about = f"{equal} that they are right about equally often, and " if row["equal"] >= SMALL else "and "
     return f"The chance is {less} that {a} is right less often, {about}{more} that it is right more often."
+
+
+def _not_worse(task: CompareModels, row: Mapping[str, Any]) -> str:
+    """A sentence on a model that is at least not worse, if it is open whether it is better."""
+    name, other, sure = max(
+        (task.a, task.b, row["not_less"]), (task.b, task.a, row["not_more"]), key=lambda claim: claim[2]
+    )
+    if sure < SAFE:
+        return ""
+    by = f" by more than {Style(task.metric.in_percent).within(task.rope)}" if task.rope else ""
+    a, b = shortened(name, LONGEST), shortened(other, LONGEST)
+    verb = "is at least" if sure >= SURE else "is probably"
+    return f" But {a} {verb} not worse: we are {probability(sure)} sure that it is not right less often than {b}{by}."
 
 
 def _listed(task: CompareModels, groups: Sequence[Mapping[str, Any]], region: str) -> str:

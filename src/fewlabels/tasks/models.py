@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fewlabels.belief import Belief
     from fewlabels.cells import Cells
-    from fewlabels.learned.models import ModelsBelief
+    from fewlabels.learned.models import Margin, ModelsBelief
     from fewlabels.partition import Partition
     from fewlabels.pool import Pool
 
@@ -26,6 +26,10 @@ ALL = "all items"
 TIE = 1e-9
 """Shares that differ by less are equal: all models with the highest share are best."""
 _CLEAR = 1.645  # so many standard deviations above 0, a normal difference is positive with a probability of 95%
+# A difference that varies less is as good as certain.
+_LEAST_SD = 1e-9
+# The generator of the differences among items like those of a group in which two models never differ.
+_SEED = 0x73616D65
 SURE = 0.95
 """An answer that is less probable is called probable, and is not called settled: this is the goal if none is set."""
 
@@ -123,6 +127,48 @@ def surest_best(belief: Belief, asks: NDArray[np.bool_]) -> NDArray[np.float64]:
     record = np.maximum(joint(belief).plain.unbeaten(), 0.5)
     is_open = np.bincount(learning.features.group[asks[learning.open]], minlength=len(record)) > 0
     return np.where(is_open | (belief.target == "population"), np.minimum(record, surest(belief, asks)), record)
+
+
+def differences(values: NDArray[np.float64], cells: Cells, a: int, b: int) -> NDArray[np.float64]:
+    """How much more often model a is right than b, over all items and in each group.
+
+    Values of shape (draws, groups, models) become differences of shape (draws, 1 or 1 + groups).
+    """
+    gaps = values[..., a] - values[..., b]
+    if gaps.shape[1] == 1:
+        return gaps
+    sizes = rows_of(cells).size.reshape(gaps.shape[1], -1)[:, 0]
+    return np.column_stack([gaps @ (sizes / sizes.sum()), gaps])
+
+
+def margins(belief: Belief, cells: Cells, a: int, b: int) -> list[tuple[Margin, int]]:
+    """The margin of a over b with the number of items: over all, and in each group if there are several."""
+    rows = rows_of(cells)
+    sizes = rows.size.reshape(-1, len(rows.models))[:, 0].tolist()
+    found = list(zip(joint(belief).plain.margins(a, b), [sum(sizes), *sizes], strict=True))
+    return found if len(sizes) > 1 else found[:1]
+
+
+def apart(values: NDArray[np.float64], belief: Belief, cells: Cells, a: int, b: int) -> NDArray[np.float64]:
+    """Draws of the difference of two models, over all and in each group: as `differences`, and wide enough.
+
+    They are spread no less than the record of the two alone would be, if it began at their mean, and if its variance
+    were the share that the belief about single items leaves unexplained among the labels. Where two never differ on n
+    items, other items like these can differ: by 1/(n + 1), as a standard deviation.
+    """
+    gaps = differences(values, cells, a, b)
+    population = belief.target == "population"
+    share = joint(belief).learning.unexplained(a, b)
+    mean, sd = gaps.mean(axis=0), gaps.std(axis=0)
+    for row, (margin, size) in enumerate(margins(belief, cells, a, b)):
+        _, variance = margin.moments(mean[row] * size / max(margin.size.sum(), 1), population=population)
+        wider = max((share * variance) ** 0.5 / size / max(sd[row], _LEAST_SD), 1.0)
+        ends = (-1.0, 1.0) if population else (end / size for end in margin.ends(population=False))
+        if population and not margin.size.any():
+            gaps[:, row] = np.random.default_rng(_SEED).standard_normal(len(gaps)) / (size + 1)
+        elif wider > 1:
+            gaps[:, row] = np.clip(mean[row] + wider * (gaps[:, row] - mean[row]), *ends)
+    return gaps
 
 
 def is_clear(gap: NDArray[np.float64], sd: float) -> NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,8 @@ _SEED = 0x6D6F64656C73
 _LEAST_VARIANCE, _LEAST_CHANCE = 1e-2, 1e-12
 # A rival that is less probably the best than this is not asked about; at most this many are.
 _UNLIKELY, _RIVALS = 0.002, 12
+# So many labels drawn at random where two models differ say more about these two than all others do.
+_ENOUGH = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +82,25 @@ class ModelsBelief(LearnedBelief):
         from fewlabels.learned.models.levels import LevelsBelief
 
         return LevelsBelief.of(self.plain)
+
+    def from_lot(self, by_lot: NDArray[np.bool_]) -> ModelsBelief:
+        """The belief of a comparison, if only these labels were drawn at random where its two models differ, (items,).
+
+        Labels that went where it was open which of several models is the best are harder than the others on which the
+        two differ, so they speak for themselves only. With few others, the belief about all models knows more.
+        """
+        learning = self.learning
+        panel = learning.panel
+        if not panel.focus or panel.answers.models == 2:
+            return self
+        option, heard = panel.answers.option[learning.asked], by_lot[learning.asked]
+        a, b = panel.focus
+        differ = option[:, a] != option[:, b]
+        if heard[differ].all():
+            return self
+        if heard[differ].sum() >= _ENOUGH:
+            return replace(self, learning=learning.focused(panel.focus, heard))
+        return replace(self, learning=learning.focused(())).levels
 
     @property
     def numbers(self) -> int:
@@ -283,9 +304,15 @@ class ModelsBelief(LearnedBelief):
 
     def _records(self, leads: Sequence[int]) -> list[Record]:
         """The record of a leader of each group against every model."""
-        learning = self.learning
-        heard = learning.panel.about(learning.asked)
-        return [Record.of(heard, learning.place, learning.features, g, lead) for g, lead in enumerate(leads)]
+        kept, learning = self._kept_records, self.learning
+        for g, lead in enumerate(leads):
+            if (g, lead) not in kept:
+                kept[g, lead] = Record.of(learning.heard, learning.place, learning.features, g, lead)
+        return [kept[key] for key in enumerate(leads)]
+
+    @cached_property
+    def _kept_records(self) -> dict[tuple[int, int], Record]:
+        return {}
 
     # --- the worth of a label
 

@@ -92,10 +92,18 @@ class LevelsBelief(ModelsBelief):
         """The belief that says which model is best."""
         return replace(self.before, target=self.target) if self.before.target != self.target else self.before
 
+    @property
+    def levels(self) -> ModelsBelief:
+        """The belief about how often each model is right: this one."""
+        return self
+
     @classmethod
     def of(cls, belief: ModelsBelief) -> LevelsBelief:
         """Correct a belief by the labels of its anchors."""
-        belief = belief.plain
+        before = belief = belief.plain
+        if belief.learning.panel.answers.models == 2 and not belief.learning.panel.focus:
+            # How far two differ is asked in two ways, and has one answer.
+            belief = replace(belief, learning=belief.learning.focused((0, 1)))
         learning = belief.learning
         panel, here = learning.panel, np.isin(learning.asked, belief.anchors)
         features = panel.about(learning.asked[here])
@@ -104,7 +112,7 @@ class LevelsBelief(ModelsBelief):
         delta = posterior(_clearer(belief, features, chance), chance, learning.place[here])
         clearer = _clearer(belief, learning.features, belief.look.chance)
         made = (belief.prior, belief.counts, belief.size, belief.target)
-        return cls(*made, learning=learning, anchors=belief.anchors, before=belief, clearer=clearer, delta=delta)
+        return cls(*made, learning=learning, anchors=belief.anchors, before=before, clearer=clearer, delta=delta)
 
     def changing(
         self, rng: np.random.Generator, n: int

@@ -107,7 +107,7 @@ class Panel:
     @property
     def pair(self) -> tuple[int, ...]:
         """The two models that the question is about; empty if there are more."""
-        return self.focus or ((0, 1) if self.answers.models == 2 else ())
+        return tuple(sorted(self.focus)) or ((0, 1) if self.answers.models == 2 else ())
 
     @property
     def wider(self) -> float:
@@ -163,9 +163,7 @@ class Panel:
         contested = self.answers.contested[items]
         asked, place = items[contested], shown[contested]
         place = np.where(place < self.answers.options[asked], place, self.answers.width)
-        # Once all contested items have a label, no answer is left that the voices could be asked about.
-        heard = len(asked) if len(asked) < len(self.contested) else 0
-        points = listen(self.about(asked[:heard]), place[:heard], pair=self.pair, wider=self.wider)
+        points = self.listened(asked, place)
         trust, free = None, np.empty(0, dtype=np.int64)
         if self.strips is not None:
             strip = np.full(len(self.group), -1, dtype=np.int64)
@@ -176,6 +174,12 @@ class Panel:
             trust = learn(self.strips, right.astype(float), seen.astype(float)).pruned()
             free = self.strips.size - seen
         return Learning(self, points, asked, place, trust, free, self.hits(items, true))
+
+    def listened(self, asked: NDArray[np.int64], place: NDArray[np.int64]) -> list[Point]:
+        """The posterior of the voices, given the options that the labels of contested items showed."""
+        # Once all contested items have a label, no answer is left that the voices could be asked about.
+        heard = len(asked) if len(asked) < len(self.contested) else 0
+        return listen(self.about(asked[:heard]), place[:heard], pair=self.pair, wider=self.wider)
 
     def hits(self, items: NDArray[np.int64], true: NDArray[np.int32]) -> NDArray[np.int64]:
         """How many of these labels each model has right in each group, shape (groups, models)."""
@@ -226,10 +230,29 @@ class Learning:
         """The features of the open items."""
         return self.panel.about(self.open)
 
+    def focused(self, focus: tuple[int, ...], heard: NDArray[np.bool_] | None = None) -> Learning:
+        """The same labels for a comparison of two models, or for all models; the voices hear only some of them.
+
+        `heard`: which of the labels of contested items they hear, shape (asked,); all of them if it is not given.
+        """
+        panel, some = replace(self.panel, focus=focus), slice(None) if heard is None else heard
+        return replace(self, panel=panel, points=panel.listened(self.asked[some], self.place[some]))
+
     @property
     def normals(self) -> NDArray[np.float64]:
         """The randomness of the parameters in looks, shape (draws, at least the parameters)."""
         return self.panel.noise.normals(max(most_parameters(self.points), self.features.size))
+
+    @cached_property
+    def heard(self) -> Features:
+        """The features of the contested items with a label."""
+        return self.panel.about(self.asked)
+
+    @cached_property
+    def of_asked(self) -> NDArray[np.float64]:
+        """P(each option) of the contested items with a label, shape (asked, options + none)."""
+        drawn = draw_parameters(self.points, 0.5, self.normals)
+        return np.asarray(chances(self.heard, drawn, slice(None)).mean(axis=2, dtype=float))
 
     def unexplained(self, a: int, b: int) -> float:
         """The share of the variance of scores of model a against model b that is left when single items are predicted.
@@ -239,13 +262,13 @@ class Learning:
         to the same labels with p parameters, so other items are further off, by (n + p)/(n − p) (Akaike's final
         prediction error).
         """
-        heard = self.panel.about(self.asked)
+        heard = self.heard
         differ = heard.option[:, a] != heard.option[:, b]
         if not differ.any() or not len(self.open):
             return 1.0
-        says = heard.says(slice(None))
-        apart = says[..., a].astype(float) - says[..., b]
-        chance = chances(heard, draw_parameters(self.points, 0.5, self.normals), slice(None)).mean(axis=2, dtype=float)
+        places = np.arange(heard.width + 1)
+        apart = (heard.option[:, a, None] == places).astype(float) - (heard.option[:, b, None] == places)
+        chance = self.of_asked
         score = np.take_along_axis(apart, self.place[:, None], axis=1)[differ, 0]
         off = score - (chance * apart).sum(axis=1)[differ]
         variance = score.var()

@@ -156,10 +156,14 @@ class Margin:
         >>> even.regions(30, population=False).round(2)
         array([0.5 , 0.69, 0.5 ])
         """
-        other = Margin(self.losses, self.wins, self.left, self.size, -self.silent)
+        other = self.reversed()
         less, more = other.at_least(edge, population=population), self.at_least(edge, population=population)
         equal = sum(each.at_least(-edge, population=population) for each in (self, other)) - 1
         return np.maximum([less, equal, more], 0.5)
+
+    def reversed(self) -> Margin:
+        """How far the other model is ahead."""
+        return Margin(self.losses, self.wins, self.left, self.size, -self.silent)
 
     def at_least(self, edge: float, *, population: bool) -> float:
         """P(Σs ≥ edge), from a record that begins against it.

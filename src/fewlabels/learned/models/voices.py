@@ -14,10 +14,12 @@ beyond the crowd: if its weight is taken as known, that is Model Selector's mode
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+from fewlabels.learned.models.cloud import MOST, Cloud, Seen, gather
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +34,7 @@ CROWD, NONE, CROWD_SLOPE, VOICE_SLOPE = (3.0, 3.0), (0.0, 1.5), (1.0, 1.0), (0.3
 SPREADS, ALONE = (0.1, 0.3, 1.0), (1.5, 2.0)
 # Of two models that somebody compares, neither is likely to be far better, or the question would not be asked. But one
 # can be: a new model and a weak baseline, say. The spreads τ of a pair, and their probabilities.
-PAIR = {0.25: 0.35, 1.0: 0.3, 3.0: 0.35}
+PAIR = {0.25: 0.2, 1.0: 0.3, 3.0: 0.5}
 # How much the weight of a voice differs between groups, as a standard deviation, and how many such effects there are.
 BETWEEN, _EFFECTS = 0.5, 240
 # Labels of real items tell less than independent ones, since items come in kinds that no answer shows. So the width of
@@ -58,7 +60,8 @@ class Guess:
 class Point:
     """A guess after the labels: the mode of the parameters, a root R of their covariance R Rᵀ, its weight.
 
-    `split` are the voices that have an effect for each group as well.
+    `split` are the voices that have an effect for each group as well. With a `cloud`, draws come from it and not from
+    the Gaussian.
     """
 
     voices: NDArray[np.int64]
@@ -66,6 +69,13 @@ class Point:
     root: NDArray[np.float64]
     weight: float
     split: NDArray[np.int64]
+    cloud: Cloud | None = None
+
+    def draw(self, normals: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Draw parameters, one row for each row of standard normals, shape (draws, at least the parameters)."""
+        if self.cloud is not None:
+            return self.cloud.draw(normals)
+        return np.asarray(self.mode + normals[:, : len(self.mode)] @ self.root.T)
 
 
 def guesses(models: int, pair: tuple[int, ...] = ()) -> list[Guess]:
@@ -239,14 +249,20 @@ def listen(
             splits[k] = _split(features, shown, all_[k].voices)
             fits[k] = fit_sets(features, shown, all_[k].voices[None], all_[k].weight, splits[k])
             evidence[k] = fits[k].evidence[0] + all_[k].log_prior
+    found = []
+    for k in kept:
+        prior = features.prior(len(all_[k].voices), all_[k].weight, len(splits[k]))
+        root = _inverse_root(_softened(fits[k].precision[0], prior[1], wider))
+        point = Point(all_[k].voices, fits[k].mode[0], root, 1.0, splits[k])
+        if pair and wider == 1.0 and 0 < len(shown) <= MOST:
+            own, first = features.of(point.voices[None], point.split)[0], features.base.shape[2]
+            seen = Seen(own, features.barred, shown, *prior)
+            cloud, exact = gather(seen, point.mode, root, (first, first + 1))
+            point, evidence[k] = replace(point, cloud=cloud), exact + all_[k].log_prior
+        found.append(point)
     weight = np.exp(evidence[kept] - evidence[kept].max())
     weight /= weight.sum()
-    found = []
-    for k, w in zip(kept, weight, strict=True):
-        before = features.prior(len(all_[k].voices), all_[k].weight, len(splits[k]))[1]
-        root = _inverse_root(_softened(fits[k].precision[0], before, wider))
-        found.append(Point(all_[k].voices, fits[k].mode[0], root, float(w), splits[k]))
-    return found
+    return [replace(point, weight=float(w)) for point, w in zip(found, weight, strict=True)]
 
 
 def _softened(precision: NDArray[np.float64], before: NDArray[np.float64], wider: float) -> NDArray[np.float64]:
@@ -299,7 +315,7 @@ def draw_parameters(points: list[Point], start: float, normals: NDArray[np.float
     drawn = []
     for k in np.unique(pick).tolist():
         rows, point = np.flatnonzero(pick == k), points[k]
-        theta = point.mode + normals[rows, : len(point.mode)] @ point.root.T
+        theta = point.draw(normals[rows])
         # A crowd does not speak against what it says: such a draw becomes one of all other parameters given t = 0.
         with_crowd = point.root @ point.root[0]
         theta -= np.minimum(theta[:, :1], 0.0) * (with_crowd / with_crowd[0])
