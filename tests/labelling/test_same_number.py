@@ -83,7 +83,8 @@ def test_every_route_shows_one_number_over_all_items(tmp_path: Path, target: Any
 def test_rates_of_groups_are_the_same_in_every_table() -> None:
     """Fairness, classes and estimates draw the same model, so they differ by chance alone: 4,000 and 10,000 draws."""
     audit = assessment()
-    fairness = {(row["measure"], row["group"]): row for row in audit.fairness("column:lang", positive="a").groups.rows()}
+    table = audit.fairness("column:lang", positive="a").groups
+    fairness = {(row["measure"], row["group"]): row for row in table.rows()}
     rates = {"true positive rate": fl.Recall("a"), "false positive rate": fl.FalsePositiveRate("a")}
     for name, metric in {**rates, "precision": fl.Precision("a"), "accuracy": fl.Accuracy()}.items():
         for row in audit.estimates(metric=metric, groups="column:lang").rows():
