@@ -16,7 +16,7 @@ from fewlabels.labelling.progress import by_group
 from fewlabels.labelling.promises import check_promise
 from fewlabels.metrics import Accuracy
 from fewlabels.named import groups_from
-from fewlabels.partition import by_score, cross
+from fewlabels.partition import by_score, cross, whole
 from fewlabels.standing import Standing, missing_labels, standing
 from fewlabels.stopping import Stop
 from fewlabels.table import Table
@@ -109,7 +109,7 @@ class Results:
         """The answer to the assessment's own question."""
         with self._journal.reading() as ledger:
             task = self._task(ledger)
-        belief, cells = self._views.answering()
+        belief, cells = self._views.answering() if self._views.is_over_all else self._asked_of(task, None, None)
         answer = self._answer(task, belief, cells, level, draws)
         return replace(answer, table=self.stamped(answer.table, task.metric))
 
@@ -120,13 +120,13 @@ class Results:
         level = check_level(level)
         of_kind(task, Task, "The 'task' of answer()", error=SpecError)
         groups = self._journal.subject.groups_of(model) if groups is None else groups
-        metric, belief, cells = self._views.view(task.metric, groups, model)
+        belief, cells = self._asked_of(task, groups, model)
         task.check(cells)
         task.check_new(cells)
         if task.unguaranteed() != task:
-            self._check_promise(metric, cells)
-        answer = self._answer(task, cast("Belief", belief), cells, level, draws)
-        return replace(answer, table=self.stamped(answer.table, metric))
+            self._check_promise(task.metric, cells)
+        answer = self._answer(task, belief, cells, level, draws)
+        return replace(answer, table=self.stamped(answer.table, task.metric))
 
     def standing(self, stop: Stop | None, draws: int) -> Standing:
         """Progress towards stopping rules; the assessment's own, if none are given."""
@@ -180,6 +180,20 @@ class Results:
         spec = self._journal.subject.spec
         parts = {"metric": repr(metric), "prior": repr(spec.prior), "policy": repr(spec.policy)}
         return table.with_settings(**parts, seed=spec.seed)
+
+    def _asked_of(self, task: Task, groups: Partition | str | None, model: str | None) -> tuple[Belief, Cells]:
+        """The belief from which a task is answered; for an average that is a number over all items, that about these.
+
+        So it is the same number whatever the groups are that it is averaged over.
+        """
+        metric, subject = task.metric, self._journal.subject
+        if not (task.averages and metric.linear and not metric.vector):
+            _, belief, cells = self._views.view(metric, groups, model)
+            return cast("Belief", belief), cells
+        pool = subject.pool_of(model)
+        metric.check(pool, subject.groups_of(model) if groups is None else groups_from(groups, pool))
+        _, belief, cells = self._views.view(metric, whole(pool), model)
+        return cast("Belief", belief), cells
 
     def _task(self, ledger: Ledger) -> Task:
         """The task; without its promise for every look, if there are labels of items that were not drawn at random."""

@@ -312,3 +312,21 @@ def test_every_table_says_that_labels_came_from_elsewhere() -> None:
     whole = fl.create(None, "all", pool, target="pool")
     whole.tell(truth, adopt=True)
     assert "elsewhere" not in " ".join(find(whole).doubts)  # what is counted cannot be wrong
+
+
+def test_no_class_is_the_worst_where_all_are_known_to_be_alike() -> None:
+    """With every label right, it was too early to say which is worst, and that was "a" with "over 99%"."""
+    pool = fl.read_pool({"predicted": ["a", "b", "c"] * 20, "site": ["x", "y"] * 30})
+    audit = fl.create(None, "x", pool, "column:site", target="pool")
+    classes = dict(zip(pool.ids.to_pylist(), ["a", "b", "c"] * 20, strict=True))
+    audit.tell({item: classes[item] for item in audit.ask(60).ids})
+    assert audit.classes().words[0] == "No class has a lower precision than another: 100% (counted, not estimated)."
+    assert "lowest" not in find(audit).headline
+
+
+def test_classes_that_are_known_to_be_equally_bad_are_all_named() -> None:
+    pool = fl.read_pool({"predicted": ["a", "b", "c"] * 20})
+    audit = fl.create(None, "x", pool, target="pool")
+    said = {str(i): "abc"[i % 3] for i in range(60)} | {"0": "c", "1": "c"}
+    audit.tell({item: said[item] for item in audit.ask(60).ids})
+    assert audit.classes().words[0] == "Lowest precision: a and b, 95.0% (counted, not estimated)."

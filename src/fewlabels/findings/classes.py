@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from fewlabels.assessment import Assessment
 
+_EQUAL = 1e-9  # ratios that differ by less differ by rounding
 RATIOS = ("precision", "recall", "f1")
 _WORDS = {
     "precision": "When the {whose} says this class, it is right less often than when it says any other",
@@ -176,12 +177,15 @@ def _worst(table: Table, values: dict[str, NDArray[np.float64]], whose: str) -> 
         known = np.array([count >= FEW and mean is not None for count, mean in zip(counted, table[name], strict=True)])
         if known.sum() < 2:
             continue
+        compared[name] = int(known.sum())
+        if counted_worst := _counted_worst(table, name, np.flatnonzero(known), style):
+            sentences.append(counted_worst)
+            continue
         filled = np.where(np.isfinite(drawn) & known, drawn, np.inf)
         chance = np.bincount(filled.argmin(axis=1), minlength=len(table)) / len(drawn)
         worst = int(chance.argmax())
         noun, group = name.replace("f1", "F1"), shortened(table["class"][worst], 60)
         sure = float(chance[worst])
-        compared[name] = int(known.sum())
         # Of two classes, one is always more probable than not.
         least = SAFE if compared[name] == 2 else LIKELY
         if sure < least or not _is_seen(table, name, worst):
@@ -192,15 +196,26 @@ def _worst(table: Table, values: dict[str, NDArray[np.float64]], whose: str) -> 
             )
             continue
         mean, low, high = (table[f"{name}{end}"][worst] for end in ("", "_low", "_high"))
-        if is_exact(low, high):
-            sentences.append(f"Lowest {noun}: {group}, {style.value(mean, low, high)} (counted, not estimated).")
-            continue
         value = style.spread(mean, low, high)
         sentences.append(
             f"{'Lowest' if sure >= 0.95 else 'Probably the lowest'} {noun}: {group}, {value}. "
             f"{_WORDS[name].format(whose=whose)} (probability {probability(sure)})."
         )
     return [*sentences, *_left_out(compared, len(table))]
+
+
+def _counted_worst(table: Table, name: str, known: NDArray[np.intp], style: Style) -> str:
+    """A sentence on the classes with the lowest ratio, if those of all classes are known; else empty."""
+    rows = [tuple(table[f"{name}{end}"][at] for end in ("", "_low", "_high")) for at in known.tolist()]
+    if not all(is_exact(low, high) for _, low, high in rows):
+        return ""
+    least = min(rows)
+    is_least = [row[0] - least[0] < _EQUAL for row in rows]
+    lowest = [shortened(table["class"][at], 60) for at, is_so in zip(known.tolist(), is_least, strict=True) if is_so]
+    noun, value = name.replace("f1", "F1"), f"{style.value(*least)} (counted, not estimated)"
+    if len(lowest) == len(rows):
+        return f"No class has a lower {noun} than another: {value}."
+    return f"Lowest {noun}: {listed(lowest)}, {value}."
 
 
 def _left_out(compared: dict[str, int], classes: int) -> list[str]:

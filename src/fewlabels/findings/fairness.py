@@ -9,6 +9,7 @@ import numpy as np
 
 from fewlabels.errors import Argument, InputError, SpecError
 from fewlabels.estimates import check_level, summed_up
+from fewlabels.findings.all_alike import all_alike
 from fewlabels.findings.evidence import NOTES, beside
 from fewlabels.findings.reading import silence_words
 from fewlabels.metrics import Accuracy
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from fewlabels.assessment import Assessment
     from fewlabels.partition import Partition
 
+    _Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
+
 _CLEAR = 0.95  # from this probability on, a gap is stated without "probably"
 
 THE_REST = "the rest"
@@ -43,6 +46,8 @@ class Fairness:
     Columns of `groups`: measure, group and n; `counted`, the labels that the measure is about (for the true positive
     rate, those truly positive), and `of_these`, how many of them are hits; value, difference (from the reference) and
     ratio (to it), each with low and high; `lower` is the probability that the group's value is below the reference's.
+    Of items like these, groups may be alike (`all_alike`): `lower`, the probability of a gap and the intervals of
+    differences and ratios allow for that.
     The selection rate is counted and not estimated, so it has no interval.
 
     >>> import fewlabels as fl
@@ -150,8 +155,10 @@ def read_fairness(
     rows: list[dict[str, Any]] = []
     gaps: list[dict[str, Any]] = []
     for measure in measures:
-        rows += _rows(measure, groups, against, seen.get(measure.name), level)
-        gaps += _gap(measure, groups, seen.get(measure.name), level)
+        counts = seen.get(measure.name)
+        alike = 0.0 if counts is None or audit.spec.target == "pool" else _alike(seen["accuracy"], counts)
+        rows += _rows(measure, groups, against, counts, level, alike)
+        gaps += _gap(measure, groups, counts, level, alike)
     table = Table({name: [row[name] for row in rows] for name in rows[0]}, settings)
     columns = ("measure", "lowest", "highest", "gap", "low", "high", "probability")
     gap_table = Table({name: [gap[name] for gap in gaps] for name in columns}, settings)
@@ -186,9 +193,7 @@ def _measures(
     ]
 
 
-def _labels_of(
-    audit: Assessment, groups: Partition, positive: str | None, model: str | None
-) -> dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def _labels_of(audit: Assessment, groups: Partition, positive: str | None, model: str | None) -> dict[str, _Counts]:
     """Counted labels of each group: k and n of every measure, two of shape (groups,)."""
     labels, pool = audit.labels(), audit.pool_of(model)
     items, true = pool.positions(labels), pool.class_positions(labels.values())
@@ -209,17 +214,36 @@ def _labels_of(
     }
 
 
+def _alike(*each: _Counts) -> float:
+    """How probable it is that the groups that are compared do not differ in a measure, nor in accuracy."""
+    return all_alike([(k[n >= FEW], n[n >= FEW]) for k, n in each])
+
+
+def _or_alike(
+    drawn: NDArray[np.float64], level: float, alike: float, equal: float
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """Mean, low and high of each column, where its value is `equal` with the probability `alike`.
+
+    The mean stays that of the draws, so that it is the difference or the ratio of the values beside it.
+    """
+    mean, low, high = summed_up(drawn, level)
+    some = np.diff(np.floor(alike * np.arange(len(drawn) + 1))) > 0
+    if not some.any():
+        return mean, low, high
+    _, lower, higher = summed_up(np.where(some[:, None] & np.isfinite(drawn), equal, drawn), level)
+    widened = zip(mean, lower, higher, strict=True)
+    ends = [(None, None) if m is None else (min(a, m), max(b, m)) for m, a, b in widened]
+    return mean, [a for a, _ in ends], [b for _, b in ends]
+
+
 def _rows(
-    measure: _Measure,
-    groups: Partition,
-    against: int | None,
-    counted: tuple[NDArray[np.int64], NDArray[np.int64]] | None,
-    level: float,
+    measure: _Measure, groups: Partition, against: int | None, counted: _Counts | None, level: float, alike: float
 ) -> list[dict[str, Any]]:
-    """A row for each group that has items."""
+    """A row for each group that has items; all groups are alike with the probability `alike`."""
     values, beside = measure.values(), measure.against(against)
-    drawn = {"value": values, "difference": values - beside, "ratio": divided(values, beside, _LEAST)}
-    ends = {name: summed_up(part, level) for name, part in drawn.items()}
+    drawn = {"difference": values - beside, "ratio": divided(values, beside, _LEAST)}
+    ends = {"value": summed_up(values, level)}
+    ends |= {name: _or_alike(part, level, alike, float(name == "ratio")) for name, part in drawn.items()}
     below = np.where(np.isfinite(drawn["difference"]), drawn["difference"] < 0, np.nan)
     rows = []
     for g in np.flatnonzero(groups.sizes).tolist():
@@ -233,16 +257,20 @@ def _rows(
             for column, values_of in ((name, mean), (f"{name}_low", low), (f"{name}_high", high)):
                 row[column] = values_of[g] if shown and (counted is not None or column == name) else None
         unknown = counted is None or row["difference"] is None
-        row["lower"] = None if unknown else float(np.nanmean(below[:, g]))
+        row["lower"] = None if unknown else (1 - alike) * float(np.nanmean(below[:, g]))
         row["note"] = NOTES["few"] if is_thin else ""
         rows.append(row)
     return rows
 
 
 def _gap(
-    measure: _Measure, groups: Partition, counted: tuple[NDArray[np.int64], NDArray[np.int64]] | None, level: float
+    measure: _Measure, groups: Partition, counted: _Counts | None, level: float, alike: float
 ) -> list[dict[str, Any]]:
-    """The gap between the highest and the lowest group, among those with five labels that count; none if under two."""
+    """The gap between the highest and the lowest group, among those with five labels that count; none if under two.
+
+    These two were picked for being far apart. Draws allow for that only as far as groups that are alike are expected:
+    that all are has the probability `alike`.
+    """
     values = measure.values()
     # What is counted of a handful of items is a fact about these, and no gap to tell anybody of.
     many = groups.sizes >= (_MANY if (groups.sizes >= _MANY).sum() > 1 else 1)
@@ -255,7 +283,7 @@ def _gap(
     lowest, highest = (int(np.bincount(end).argmax()) for end in (values.argmin(axis=1), values.argmax(axis=1)))
     if lowest == highest:
         return []
-    mean, low, high = summed_up((values[:, highest] - values[:, lowest])[:, None], level)
+    mean, low, high = _or_alike((values[:, highest] - values[:, lowest])[:, None], level, alike, 0.0)
     fact = counted is None
     by_labels = None if counted is None else _by_labels(*counted, place[lowest], place[highest])
     return [
@@ -266,7 +294,7 @@ def _gap(
             "gap": mean[0],
             "low": None if fact else low[0],
             "high": None if fact else high[0],
-            "probability": None if fact else float((values[:, highest] > values[:, lowest]).mean()),
+            "probability": None if fact else (1 - alike) * float((values[:, highest] > values[:, lowest]).mean()),
             "by_labels": None if is_exact(low[0], high[0]) else by_labels,  # labels of all items leave no doubt
             "ends": (float(values[:, lowest].mean()), float(values[:, highest].mean())),
             "compared": int(enough.sum()),

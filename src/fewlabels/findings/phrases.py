@@ -12,7 +12,7 @@ from fewlabels.metrics import Accuracy
 from fewlabels.policies import Lottery
 from fewlabels.priors import Learned
 from fewlabels.tasks import CompareModels
-from fewlabels.wording import chosen, listed, plural, shortened
+from fewlabels.wording import chosen, listed, plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

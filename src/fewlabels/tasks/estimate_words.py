@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from fewlabels.metrics import Accuracy, CalibrationError, Confusion, Cost, Prevalence
 from fewlabels.tasks.grounds import LONGEST
 from fewlabels.undefined import left_out_words
-from fewlabels.wording import Style, counted, percent, plural, shortened
+from fewlabels.wording import Style, counted, is_exact, percent, plural, shortened
 
 if TYPE_CHECKING:
     from fewlabels.table import Table
     from fewlabels.tasks.estimate import Estimate
     from fewlabels.tasks.grounds import Ahead, Grounds
 
+_EQUAL = 1e-9  # values that differ by less differ by rounding
 _QUESTIONS: dict[type, str] = {
     Accuracy: "How often is the classifier right{each}?",
     CalibrationError: "How far can the classifier's own confidence be trusted{each}?",
@@ -114,6 +115,9 @@ def _worst(task: Estimate, grounds: Grounds) -> str:
     known = [row for row in grounds.rows if row.evidence == "enough" and row.mean is not None]
     if len(known) < 2:
         return ""
+    means = [row.mean or 0.0 for row in known]
+    if all(is_exact(row.low, row.high) for row in known) and max(means) - min(means) < _EQUAL:
+        return ""  # none is the worst
     bad = task.metric.high_is_bad
     worst = (max if bad else min)(known, key=lambda row: row.mean or 0.0)
     style = Style(task.metric.in_percent)

@@ -35,9 +35,10 @@ _SMOOTH = 0.25
 _VERDICTS = 3.0
 # By Bayes' rule, a verdict that a group gets more often is more often right there: with a judge that is equally good
 # everywhere, its log-odds of being right move with those of the group's true rate, and these differ by more than those
-# of its verdicts, since it errs. Mean and sd of g. Shares of verdicts include some added items that are like all items.
+# of its verdicts, since it errs. Mean and sd of g. How much more than by chance the shares of verdicts differ is found
+# as if there were so many more groups whose shares are so far apart, since a few groups do not show it.
 _OFTENER = np.array([1.2, 0.5])
-_AS_ALL = 10.0
+_MORE, _APART = 2, 0.05
 # Sizes of groups that differ by less than this are equal.
 _EQUAL = 1e-12
 # The least confidence of a classifier is the one that this share of its items are below.
@@ -239,17 +240,20 @@ def strips(
 def oftener(groups: NDArray[np.int64], verdict: NDArray[np.int64], n: NDArray[np.float64]) -> NDArray[np.float64]:
     """How much more often the group of each item gets its verdict than all items do, in log-odds; shape (items,).
 
+    The shares of groups are shrunk by how reliable they are, so that groups that differ by chance alone do not differ.
+
     >>> groups, verdict = np.repeat([0, 1], 45), np.repeat([1, 0, 1], [30, 45, 15])
     >>> oftener(groups, verdict, np.ones(90)).round(2)[[0, 30, 89]]
-    array([ 0.56, -0.56, -0.56])
+    array([ 0.49, -0.49, -0.49])
     """
-    code = groups * 2 + verdict
-    both = np.bincount(code, n, minlength=2 * int(groups.max() + 1)).reshape(-1, 2)
-    every = both.sum(axis=0) / both.sum()
-    share = (both + _AS_ALL * every) / (both.sum(axis=1, keepdims=True) + _AS_ALL)
+    size, every = np.maximum(np.bincount(groups, n), 1), float(np.average(verdict, weights=n))
+    apart, chance = np.bincount(groups, (verdict - every) * n) / size, every * (1 - every) / size
+    # The variance between groups beyond what chance alone would make of groups of these sizes.
+    found = ((apart**2).sum() + _MORE * _APART**2) / (len(size) - 1 + _MORE)
+    differ = max(found - float(chance.mean()), 0.0)
+    share = every + apart * differ / (differ + chance + _EDGE**2)
     own, usual = (logit(np.clip(part, _EDGE, 1 - _EDGE)) for part in (share, every))
-    apart: NDArray[np.float64] = (own - usual).ravel()[code]
-    return apart
+    return np.where(verdict == 1, 1, -1) * (own - usual)[groups]
 
 
 def _sized(
