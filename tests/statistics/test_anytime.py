@@ -187,6 +187,17 @@ def test_the_same_in_a_pool_by_trying_all_numbers_of_right_items(least: float, t
         assert evidence_apart(least, right, wrong, made, size, touching=touching) == pytest.approx(wanted)
 
 
+def test_a_pool_that_lies_exactly_on_the_line_is_above_it_if_touching_counts() -> None:
+    """Eight of ten items, all of them labelled: at least 80% for certain, and more than 80% for certain not."""
+    everything = np.array([8]), np.array([2]), bets(0.9, 1), np.array([10])
+    assert evidence_above(0.8, *everything, touching=True) == np.inf
+    assert evidence_above(0.8, *everything) == -np.inf
+    assert evidence_above(0.81, *everything, touching=True) == -np.inf
+    nearly = np.array([7]), np.array([2]), bets(0.9, 1), np.array([10])
+    assert np.isfinite(evidence_above(0.8, *nearly, touching=True)), "the last item decides"
+    assert evidence_above(0.8, *nearly) == -np.inf
+
+
 @pytest.mark.parametrize("items", [499, 501, 20_000])
 def test_the_tail_of_the_beta_binomial_is_the_sum_of_its_terms(items: int) -> None:
     """Against SciPy, term by term, on both sides of the number of items from which on it is an integral."""
