@@ -72,6 +72,24 @@ def test_at_no_margin_it_is_the_record() -> None:
         assert record.against(0).at_least(0, population=population) == pytest.approx(wanted, abs=1e-3)
 
 
+@pytest.mark.parametrize(("times", "off"), [(1, 0.0), (40, 0.02)])
+def test_a_leader_stays_ahead_as_often_as_in_draws(times: int, off: float) -> None:
+    """All five parts, with few items left, which are counted exactly, and with many, whose sum is taken for normal."""
+    wins, losses, asked = np.array([6, 2, 5, 4, 0]), np.array([5, 4, 1, 0, 3]), np.array([14, 7, 6, 9, 7])
+    left = times * np.array([40, 10, 30, 20, 25])
+    silent = np.array([0, 0, 0, 1, -1])
+    record = Record(*(part[:, None] for part in (wins, losses, left, left + asked)), silent)
+    # What speaks for the leader, and against it. Where one says nothing, labels that show both to be wrong speak too.
+    good = np.where(silent < 0, asked - losses, wins) + np.where(silent == 0, 3, 1.5)
+    bad = np.where(silent > 0, asked - wins, losses) + np.where(silent == 0, 5, 2.5)
+    rng = np.random.default_rng(1)
+    won = rng.binomial(left, rng.beta(good, bad, (DRAWS, 5)))
+    score = np.where(silent == 0, 2 * won - left, np.where(silent > 0, won, won - left))
+    wanted = ((wins - losses).sum() + score.sum(axis=1) >= 0).mean()
+    assert 0.05 < wanted < 0.95, "it is open"
+    assert record.stays_ahead()[0] == pytest.approx(wanted, abs=off + 4.5 * np.sqrt(wanted * (1 - wanted) / DRAWS))
+
+
 def test_what_is_certain_is_certain() -> None:
     done = margin([8], [2], [0], [12])
     assert done.regions(5, population=False).tolist() == [0.5, 0.5, 1.0]

@@ -364,3 +364,27 @@ def test_items_in_bins_say_what_items_one_by_one_say(counted: bool) -> None:
     fine = recalibrated(scores, len(scores), rows)
     each = recalibrated(confidence, len(confidence), sample)
     assert abs(np.average(fine, weights=counts) - np.average(each, weights=count)) < 1e-6
+
+
+@pytest.mark.parametrize("target", ["pool", "population"])
+@pytest.mark.parametrize("sd", [0.02, 0.1])
+def test_the_correction_is_the_posterior_of_how_far_the_belief_is_off(target: Any, sd: float) -> None:
+    """Against a grid of corrections c: c ~ Σ p N(0, σ²), and the anchors show M + c with the variance q."""
+    whole = Belief(np.ones((1, 2)), np.array([[30.0, 20.0]]), np.array([400]), target)
+    sample = Sample(np.arange(50), np.tile([1.0, 0.0, 1.0, 1.0, 0.0], 10), np.arange(50) % 5 < 2)
+    drawn = stats.norm.ppf((np.arange(2_000) + 0.5) / 2_000, 0.6, sd)[:, None]
+    made = rectified(whole, None, sample, np.random.default_rng(0), drawn=drawn)
+    f = recalibrated(None, 400, sample)
+    shown, t = anchored_mean(f, sample)
+    believed = whole.mean()[0, 0]
+    own = believed * (1 - believed) / 400 if target == "population" else 0.0  # the pool is a sample itself
+    q = max(t**2 + own - drawn.var(), 0.1 * (t**2 + own))
+    change = f[0] * (1 - f[0]) * (350 / 400 if target == "pool" else 1.0)  # of the share, for one of all log-odds
+    c = np.linspace(-0.9, 0.9, 400_001)
+    before = sum(p * stats.norm.pdf(c, 0, off * change) for off, p in ((0.1, 0.9), (0.35, 0.1)))
+    after = before * stats.norm.pdf(shown - believed, c, np.sqrt(q))
+    after /= after.sum()
+    mean = (after * c).sum()
+    assert made.weight @ made.shift == pytest.approx(mean, rel=1e-4)
+    second = made.weight @ (made.shift**2 + made.spread**2)
+    assert second - mean**2 == pytest.approx((after * c**2).sum() - mean**2, rel=1e-4)
