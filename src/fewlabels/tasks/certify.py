@@ -62,9 +62,9 @@ class Certify(Task):
     sure
         The probability with which a verdict is given.
     guarantee
-        "anytime": bets alone decide, and a false fail also has a probability of at most 1 − sure, whatever the truth and
-        however often you look; anything that would break this is refused. None: by the posterior and the group's own
-        labels.
+        "anytime": bets alone decide, and a false fail also has a probability of at most 1 − sure, whatever the truth
+        and however often you look; anything that would break this is refused. None: the posterior and the group's own
+        labels decide.
 
     >>> import fewlabels as fl
     >>> fl.Certify(fl.Accuracy(), at_least=0.9)
