@@ -78,7 +78,7 @@ def test_a_leader_stays_ahead_as_often_as_in_draws(times: int, off: float) -> No
     wins, losses, asked = np.array([6, 2, 5, 4, 0]), np.array([5, 4, 1, 0, 3]), np.array([14, 7, 6, 9, 7])
     left = times * np.array([40, 10, 30, 20, 25])
     silent = np.array([0, 0, 0, 1, -1])
-    record = Record(*(part[:, None] for part in (wins, losses, left, left + asked)), silent)
+    record = Record(wins[:, None], losses[:, None], left[:, None], (left + asked)[:, None], silent)
     # What speaks for the leader, and against it. Where one says nothing, labels that show both to be wrong speak too.
     good = np.where(silent < 0, asked - losses, wins) + np.where(silent == 0, 3, 1.5)
     bad = np.where(silent > 0, asked - wins, losses) + np.where(silent == 0, 5, 2.5)
