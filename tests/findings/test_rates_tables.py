@@ -214,7 +214,7 @@ def test_a_gap_that_is_none_is_not_called_one() -> None:
 
 
 def test_a_gap_that_labels_alone_do_not_show_says_what_it_rests_on() -> None:
-    """No false positive in 32 labels against one in 7; and a chance by labels alone against its integral."""
+    """No false positive in 32 labels against one in 7."""
     gap = {"measure": "false positive rate", "lowest": "a", "highest": "b", "gap": 0.03, "low": 0.01, "high": 0.09}
     gap |= {"probability": 0.995, "by_labels": 0.62, "ends": (0.002, 0.03), "compared": 2, "left_out": 0}
     assert "learned from other groups: " in _gap_words(gap, "")
@@ -222,10 +222,6 @@ def test_a_gap_that_labels_alone_do_not_show_says_what_it_rests_on() -> None:
     assert "alone" not in _gap_words(gap | {"by_labels": 0.97})
     assert "alone" not in _gap_words(gap | {"probability": 0.6})
     assert "alone" not in _gap_words(gap | {"by_labels": None})
-    k, n = np.array([0, 1]), np.array([32, 7])
-    at = np.linspace(0, 1, 20_001)
-    exact = np.trapezoid(stats.beta.cdf(at, 1, 33) * stats.beta.pdf(at, 2, 7), at)
-    assert _by_labels(k, n, 0, 1) == pytest.approx(exact, abs=4 * 0.5 / np.sqrt(40_000))
 
 
 def test_a_gap_between_groups_that_are_wholly_labelled_rests_on_nothing_else() -> None:
@@ -330,3 +326,12 @@ def test_classes_that_are_known_to_be_equally_bad_are_all_named() -> None:
     said = {str(i): "abc"[i % 3] for i in range(60)} | {"0": "c", "1": "c"}
     audit.tell({item: said[item] for item in audit.ask(60).ids})
     assert audit.classes().words[0] == "Lowest precision: a and b, 95.0% (counted, not estimated)."
+
+
+def test_what_the_labels_of_two_groups_alone_say_is_that_of_two_betas() -> None:
+    """Beta(k + 1, n − k + 1) of each: against the integral of one density times the other tail."""
+    x = np.linspace(0, 1, 20_001)
+    for k, n in (([0, 1], [32, 7]), ([0, 5], [5, 5]), ([2, 2], [5, 5]), ([7, 30], [20, 40]), ([1, 9], [3, 40])):
+        low, high = (stats.beta(a + 1, b - a + 1) for a, b in zip(k, n, strict=True))
+        wanted = np.trapezoid(low.pdf(x) * high.sf(x), x)
+        assert _by_labels(np.array(k), np.array(n), 0, 1) == pytest.approx(wanted, abs=4.5 * 0.5 / np.sqrt(40_000))
