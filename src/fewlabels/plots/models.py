@@ -105,7 +105,7 @@ class Models(Plot):
         )
 
     def finding(self) -> str:
-        """The model that is best so far, and how probable that is; of several groups, those in which one is probable."""
+        """The model that is best so far, and how probable that is; of several groups, those where one is probable."""
         if len(self.named) > 1:
             return self._of_groups()
         first = self.rows[0]

@@ -22,8 +22,8 @@ def density(
     """Return a smooth density of draws, shape (draws,), as points (value, density) where it is not close to 0.
 
     The kernels are Gaussian with width 1.5 · min(sd, IQR/1.34) · n^(−1/5), mirrored at the ends of `within`
-    so that no mass leaks out. With Silverman's factor of 0.9, bumps that only these draws have could be seen. They are summed on a fine grid, since 10,000 kernels take long. If all draws are equal,
-    there are no points.
+    so that no mass leaks out. With Silverman's factor of 0.9, bumps that only these draws have could be seen. They are
+    summed on a fine grid, since 10,000 kernels take long. If all draws are equal, there are no points.
 
     >>> points = density(np.random.default_rng(1).beta(2, 5, 4000), (0, 1))
     >>> x, y = np.array(points).T
