@@ -169,22 +169,22 @@ def _on_same_ids(address: str, name: str, pool: Pool) -> list[str]:
     from fewlabels.errors import StoreError
     from fewlabels.wording import counted
 
-    ids, found = set(pool.ids.to_pylist()), ("", 0)
+    ids, best = set(pool.ids.to_pylist()), ("", 0)
     with open_store(address) as store:
         seen = {store.open(name).fingerprint}
         for other in store.names():
             with contextlib.suppress(StoreError):  # one that is damaged is no reason not to begin another
                 if (fingerprint := store.open(other).fingerprint) not in seen:
                     seen.add(fingerprint)
-                    there = len(ids & store.labels(other).keys())
-                    found = max(found, (other, there), key=lambda each: each[1])
-    other, there = found
-    if not there:
+                    same = len(ids & store.labels(other).keys())
+                    best = max(best, (other, same), key=lambda each: each[1])
+    other, same = best
+    if not same:
         return []
-    where, labels = shown(address), counted(there, "label")
-    told = f"{other!r} has {labels} of items with the same ids, in a pool with other answers."
+    where, labels = shown(address), counted(same, "label")
+    begin = f"{other!r} has {labels} of items with the same ids, in a pool with other answers."
     return [
-        f"{told} If they are the same items, these labels can count here too:",
+        f"{begin} If they are the same items, these labels can count here too:",
         f"  fewlabels export {where} {quoted(other)} -o labels.csv",
         f"  fewlabels tell {where} {quoted(name)} labels.csv --adopt",
     ]

@@ -156,10 +156,10 @@ class Subject:
         asked = np.flatnonzero(ledger.true >= 0)
         names = [self.name, *ledger.drawn.askers]
         asker, steps, _ = ledger.votes.drawn(asked, names)
-        found = np.zeros(len(ledger.true), dtype=np.bool_)
+        at_random = np.zeros(len(ledger.true), dtype=np.bool_)
         for k, name in enumerate(names):
             drawn = asker == k
-            found[asked[drawn]] = self.askers[name].at_random(steps[drawn])
+            at_random[asked[drawn]] = self.askers[name].at_random(steps[drawn])
             if self.askers[name].compares_as(self.cells):
-                found[asked[drawn & (steps > 0)]] = True
-        return found
+                at_random[asked[drawn & (steps > 0)]] = True
+        return at_random

@@ -155,7 +155,7 @@ def _short(stored: pa.Scalar[Any]) -> str:
     except (ValueError, OverflowError, KeyError, *ARROW_ERRORS):  # a time or a zone that Python does not know
         value = "?"
     if isinstance(value, list):  # scores: all digits of the first would hide the others
-        value = f"[{', '.join(f'{one:.3g}' if isinstance(one, float) else str(one) for one in value)}]"
+        value = f"[{', '.join(f'{score:.3g}' if isinstance(score, float) else str(score) for score in value)}]"
     text = "" if value is None else " ".join(str(value).split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 

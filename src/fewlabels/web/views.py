@@ -162,7 +162,8 @@ def dashboard(audit: Assessment) -> Dashboard:
 def _figures(finding: Finding) -> tuple[KeyFigure, ...]:
     """The key figures beside the number of labels; none before the first label, and only those that are known."""
     left_out = {"Labels", "Average confidence"} | (set() if finding.overall.enough else {finding.overall.name})
-    return tuple(one for one in key_figures(finding) if one.name not in left_out) if finding.labels.labelled else ()
+    known = key_figures(finding) if finding.labels.labelled else ()
+    return tuple(figure for figure in known if figure.name not in left_out)
 
 
 def _rows_title(finding: Finding, groups: Sequence[Column]) -> str:

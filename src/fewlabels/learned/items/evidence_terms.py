@@ -40,7 +40,7 @@ def patterns(
     n = np.ones(len(values)) if count is None else count
     spread = [_spread(values, n)]
     while len(spread) < most:
-        widest = int(np.argmax([one.max(initial=0.0) for one in spread]))
+        widest = int(np.argmax([part.max(initial=0.0) for part in spread]))
         column = int(np.argmax(spread[widest])) if values.shape[1] else 0
         if spread[widest].max(initial=0.0) <= 1e-9:
             break
@@ -69,7 +69,7 @@ def by_group(
     """
     n = np.ones(len(values)) if count is None else count
     size = np.bincount(group, n)
-    found = []
+    columns = []
     for column in values.T:
         centred = column - np.average(column, weights=n)
         means = np.bincount(group, centred * n) / np.maximum(size, 1)
@@ -77,8 +77,8 @@ def by_group(
         chance = within / np.maximum(size, 1)
         between = float(size @ (means**2 - chance) / n.sum())
         if between > 0:
-            found.append((2 * means * between / (between + chance))[group])
-    return np.array(found).reshape(len(found), len(values)).T
+            columns.append((2 * means * between / (between + chance))[group])
+    return np.array(columns).reshape(len(columns), len(values)).T
 
 
 def _spread(values: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -249,8 +249,8 @@ def oftener(groups: NDArray[np.int64], verdict: NDArray[np.int64], n: NDArray[np
     size, every = np.maximum(np.bincount(groups, n), 1), float(np.average(verdict, weights=n))
     apart, chance = np.bincount(groups, (verdict - every) * n) / size, every * (1 - every) / size
     # The variance between groups beyond what chance alone would make of groups of these sizes.
-    found = ((apart**2).sum() + _MORE * _APART**2) / (len(size) - 1 + _MORE)
-    differ = max(found - float(chance.mean()), 0.0)
+    variance = ((apart**2).sum() + _MORE * _APART**2) / (len(size) - 1 + _MORE)
+    differ = max(variance - float(chance.mean()), 0.0)
     share = every + apart * differ / (differ + chance + _EDGE**2)
     own, usual = (logit(np.clip(part, _EDGE, 1 - _EDGE)) for part in (share, every))
     return np.where(verdict == 1, 1, -1) * (own - usual)[groups]

@@ -241,7 +241,7 @@ def listen(
     """
     all_ = guesses(features.option.shape[1], pair)
     fits = _fitted(features, shown, all_)
-    evidence = np.array([one.evidence[0] for one in fits]) + [guess.log_prior for guess in all_]
+    evidence = np.array([fit.evidence[0] for fit in fits]) + [guess.log_prior for guess in all_]
     kept = np.flatnonzero(evidence > evidence.max() + np.log(NEGLIGIBLE)).tolist()
     splits = [np.empty(0, dtype=np.int64)] * len(all_)
     if features.groups > 1:
@@ -249,7 +249,7 @@ def listen(
             splits[k] = _split(features, shown, all_[k].voices)
             fits[k] = fit_sets(features, shown, all_[k].voices[None], all_[k].weight, splits[k])
             evidence[k] = fits[k].evidence[0] + all_[k].log_prior
-    found = []
+    points = []
     for k in kept:
         prior = features.prior(len(all_[k].voices), all_[k].weight, len(splits[k]))
         root = _inverse_root(_softened(fits[k].precision[0], prior[1], wider))
@@ -259,10 +259,10 @@ def listen(
             seen = Seen(own, features.barred, shown, *prior)
             cloud, exact = gather(seen, point.mode, root, (first, first + 1))
             point, evidence[k] = replace(point, cloud=cloud), exact + all_[k].log_prior
-        found.append(point)
+        points.append(point)
     weight = np.exp(evidence[kept] - evidence[kept].max())
     weight /= weight.sum()
-    return [replace(point, weight=float(w)) for point, w in zip(found, weight, strict=True)]
+    return [replace(point, weight=float(w)) for point, w in zip(points, weight, strict=True)]
 
 
 def _softened(precision: NDArray[np.float64], before: NDArray[np.float64], wider: float) -> NDArray[np.float64]:
