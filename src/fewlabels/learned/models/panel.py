@@ -231,7 +231,7 @@ class Learning:
         return self.panel.about(self.open)
 
     def focused(self, focus: tuple[int, ...], heard: NDArray[np.bool_] | None = None) -> Learning:
-        """The same labels for a comparison of two models, or for all models; the voices hear only some of them.
+        """Learn from the same labels for a comparison of two models, or for all; the voices may hear only some of them.
 
         `heard`: which of the labels of contested items they hear, shape (asked,); all of them if it is not given.
         """
