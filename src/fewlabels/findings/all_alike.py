@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 # How probable it is before any label that all groups are alike. With it, the largest gap is called 95% probable in at
-# most 5% of runs where groups do not differ (`benchmarks/gaps.py`); twice as much costs labels where they do.
-ALIKE = 0.1
+# most 5% of runs where groups do not differ (`benchmarks/gaps.py`); with twice as much it takes more labels where they
+# do.
+ALIKE = 0.05
 # If they are not, either each differs from the others, by one of these standard deviations in log-odds, as groups by
 # columns do in the learned prior; or just one does, by this much.
 _TAUS, _TAU_SHARES = np.array([0.2, 0.43, 0.9, 2.0]), np.array([0.25, 0.35, 0.25, 0.15])
@@ -35,7 +36,7 @@ def all_alike(each: Sequence[Counts]) -> float:
 
     >>> n = np.full(4, 40)
     >>> round(all_alike([(np.array([33, 35, 34, 33]), n)]), 2), round(all_alike([(np.array([12, 35, 34, 33]), n)]), 2)
-    (0.23, 0.0)
+    (0.12, 0.0)
     """
     odds = (1 - ALIKE) / ALIKE * float(np.mean([np.exp(min(_evidence(k, n), 500.0)) for k, n in each]))
     return 1 / (1 + odds)
