@@ -62,7 +62,7 @@ def test_odd_names_odd_ids_and_images(house: House, site: Site) -> None:
     page.click("a:text('to decide')")
     page.wait_for_function("() => document.querySelector('form img')?.naturalWidth === 1")
     page.wait_for_load_state()  # before its script is there, a click sends the form, and the next page says less
-    page.click("form >> button:text-is('1')")
+    page.click("form >> .choices button :text-is('1')")
     page.wait_for_selector("text=Decided: 1.")
     assert sorted(site.audit().labels().values()) == ["0", "1"]
 
