@@ -1,6 +1,6 @@
 """Several models on one pool: the best of them, the difference of two, honesty.
 
-python benchmarks/models.py --data DIR [--runs 60] [--what best,oracle,compare,gaps,pairs,honest,lots,anchors]
+python benchmarks/models.py --data DIR [--runs 60] [--what best,oracle,compare,gaps,steered,pairs,honest,lots,anchors]
     [--pools NAMES] [--parts all]
 
 DIR has NPZ files with `predicted` (items × models), `labels`, `models`, `classes` and perhaps `confidence`.
@@ -9,6 +9,8 @@ best: percent of runs in which the chosen model is the best, on 1,000 items draw
 oracle: the same if somebody knew which two models are the best, and labels went only where these two differ.
 compare: error, stated sd and coverage of the difference of the two best models, with and without their confidences.
 gaps: the same for the best model and others that are about 0, 5, 15, 30 and 50 points behind.
+steered: how far the leader of a search and the last model differ, from the labels of the search: read as the search
+reads them, and as if they were a random sample of where the two differ.
 pairs: the same for two pairs of public models that have confidences, as they are, said in five words, and left out.
 honest: how often "95% sure" is right, at the moment it is first said, also on parts of each pool: the ten best models,
 ten at random, all but the three best, half of the items.
@@ -26,10 +28,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import fewlabels as fl
+from fewlabels.learned.models import Panel
 from fewlabels.outcomes import Outcomes
 from fewlabels.simulation.contest import simulate_models
+from fewlabels.simulation.contest_learned import field_of
+from fewlabels.simulation.kernels.best import best_run
+from fewlabels.tasks.models import apart, joint, rows_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from fewlabels.pool import Pool
 
 POOLS = ("models_emotion", "models_sst2", "models_mrpc", "models_imagenet")
@@ -265,6 +273,41 @@ def gaps(pool: Pool, labels: list[int], name: str, runs: int, budgets: tuple[int
         _tell(f"{name}, {pair[0]} and {pair[1]}, {apart:.1f} points apart, {budgets} labels", found)
 
 
+def steered(pool: Pool, labels: list[int], name: str, runs: int, budgets: tuple[int, ...] = (20, 50, 100)) -> None:
+    """The difference of the leader and the model that is right least often, from labels of a search for the best."""
+    found: dict[str, list[list[tuple[float, float, bool]]]] = {"as the search reads it": [], "as a random sample": []}
+    for run in range(runs):
+        some, true = part("all", pool, labels, run)
+        shown, rng = np.asarray(true), np.random.default_rng(run)
+        right = (some.answers == shown[:, None]).mean(axis=0)
+        task = fl.Best(fl.Accuracy())
+        cells = rows_of(task.cells(some, fl.whole(some)))
+        panel = Panel.of(cells.said, cells.classes, cells.confidences, cells.home, 1)
+        field = field_of(panel, shown.astype(np.int32))
+        order = panel.contested[best_run(rng, np.random.default_rng(1), field, 2.0, np.array(budgets))[0]]
+        rows: dict[str, list[tuple[float, float, bool]]] = {how: [] for how in found}
+        for budget in budgets:
+            items = order[:budget]
+            belief = fl.Learned().on(cells, "pool").belief(Outcomes.of(cells, items, shown[items]))
+            lead, last = int(joint(belief).look.expected.sum(axis=0).argmax()), int(right.argmin())
+            alone = fl.CompareModels(fl.Accuracy(), some.models[lead], some.models[last]).cells(some, fl.whole(some))
+            pair = joint(fl.Learned().on(alone, "pool").belief(Outcomes.of(alone, items, shown[items])))
+            nobody = np.zeros(len(shown), dtype=bool)
+            for how, read in zip(found, (pair.from_lot(nobody), pair), strict=True):
+                draws = task.split(read.draws(rng, 400)[..., 0], cells)
+                rows[how].append(_scored(apart(draws, read, cells, lead, last)[:, 0], right[lead] - right[last]))
+        for how, row in rows.items():
+            found[how].append(row)
+    for how, scores in found.items():
+        _tell(f"{name}, the leader and the last, {budgets} labels of a search, {how}", scores)
+
+
+def _scored(draws: NDArray[np.float64], exact: float) -> tuple[float, float, bool]:
+    """Error, stated sd, and whether the interval holds."""
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return float(draws.mean()) - exact, float(draws.std()), bool(low - 1e-9 <= exact <= high + 1e-9)
+
+
 def _pair(
     pool: Pool, true: Any, pair: tuple[str, str], budgets: tuple[int, ...], rng: np.random.Generator
 ) -> list[tuple[float, float, bool]]:
@@ -279,15 +322,14 @@ def _pair(
     for budget in budgets:
         items = order[:budget]
         belief = prior.belief(Outcomes.of(cells, items, true[items]))
-        apart = task.apart(task.split(belief.draws(rng, 400)[..., 0], cells), belief, cells)[:, 0]
-        low, high = np.quantile(apart, [0.025, 0.975])
-        found.append((float(apart.mean()) - exact, float(apart.std()), bool(low - 1e-9 <= exact <= high + 1e-9)))
+        draws = task.split(belief.draws(rng, 400)[..., 0], cells)
+        found.append(_scored(task.apart(draws, belief, cells)[:, 0], exact))
     return found
 
 
 def of_pool(folder: Path, name: str, what: list[str], runs: int, parts: list[str]) -> None:
     """Run what is asked about one pool."""
-    asked = [ask for ask in (best, oracle, anchors, compare, gaps) if ask.__name__ in what]
+    asked = [ask for ask in (best, oracle, anchors, compare, gaps, steered) if ask.__name__ in what]
     if not asked and "honest" not in what:
         return
     pool, labels = read(folder, name)

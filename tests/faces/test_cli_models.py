@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import numpy as np
 import pytest
@@ -80,6 +81,19 @@ def test_labels_of_the_same_items_are_offered_when_a_model_is_added(two, tmp_pat
     write(tmp_path / "else.csv", ["id", "answer"], [(f"x{k}", CLASSES[k % 3]) for k in range(20)])
     write(tmp_path / "more.csv", ["id", "answer"], [(f"x{k}", CLASSES[k % 2]) for k in range(20)])
     assert "the same ids" not in run("new", "audit.db", "others", "else.csv", "more.csv", "--best").output
+
+
+def test_answers_in_free_text_are_noticed(tmp_path, monkeypatch):
+    """Two prompts with free texts were taken for models with 415 classes, which nobody can choose from."""
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"q{k}", f"How many is {k}?", f"{k / 10:.1f} days", f"about {k / 10:.0f} days") for k in range(600)]
+    write(tmp_path / "texts.csv", ["id", "question", "a", "b"], rows)
+    said = run("new", "audit.db", "texts.csv", "--best", "--models", "a,b").output
+    assert re.search(r"There are \d+ classes for 600 items\. If these are free texts", said)
+    assert "with --verdict" in said
+    rows = [(f"q{k}", f"t{k}", f"c{k % 60}", f"c{k % 59}") for k in range(600)]
+    write(tmp_path / "classes.csv", ["id", "question", "a", "b"], rows)
+    assert "free texts" not in run("new", "audit.db", "classes.csv", "--best", "--models", "a,b").output
 
 
 def test_one_log_serves_both_models(two, tmp_path):

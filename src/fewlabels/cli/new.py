@@ -61,6 +61,7 @@ Examples:
   fewlabels new audit.db postgresql://me@host/ml --table predictions
 """
 _MANY = 20  # from this many groups on, a warning says that most of them are too small
+_CLASSES = 50  # from more classes than this on, a warning asks whether they are free texts
 _ANCHOR = (
     "Share of labels drawn at random from all items.  [default: 0.1, or 0.2 to 0.8 to estimate; 0 with --policy and "
     "for several models]"
@@ -131,8 +132,8 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     _say(f"{', '.join(files)}: {counted(len(pool), 'item')}", lines, "files were" if len(files) > 1 else "file was")
     if pool.score_sums is None and options["classes"] is None and not options["verdict"]:
         talk("If some true classes are never predicted, name all classes with --classes: labels must be one of them.")
-    if small := _small(groups, task):
-        talk(small)
+    for warning in filter(None, (_texts(pool), _small(groups, task))):
+        talk(warning)
     if advice := in_bins(groups, pool):
         talk(advice)
     serving, about_pictures = pictures_shown(pool, files)
@@ -285,6 +286,20 @@ def _on_votes(spec: Spec) -> list[Understood]:
 def _changed_by(task: Task) -> str:
     """Name the options that change the question."""
     return "--best, --compare-models A,B, --model" if task.of_models else "--lowest M, --compare A,B, --metric"
+
+
+def _texts(pool: Pool) -> str:
+    """Warn about answers that are free texts, of which nobody can choose the right one; empty if they are classes."""
+    many = len(pool.choices)
+    if many <= _CLASSES or 2 * many <= len(pool):
+        return ""
+    texts = (
+        f"There are {many:,} classes for {len(pool):,} items. If these are free texts, a label cannot be one of them."
+    )
+    return (
+        f"{texts} Put each answer in a row of its own, with a column that says pass or fail, and name that column with "
+        "--verdict: people then pass or fail each answer."
+    )
 
 
 def _small(groups: Partition, task: Task) -> str:
