@@ -208,8 +208,8 @@ def _quoted(text: str) -> str:
 
 def _with_option(option: str) -> list[str]:
     """The commands that have an option."""
-    found = {name: cli.get_command(click.Context(cli), name) for name in _PLACES}
-    return [name for name, each in found.items() if each and any(option in param.opts for param in each.params)]
+    commands = {name: cli.get_command(click.Context(cli), name) for name in _PLACES}
+    return [name for name, each in commands.items() if each and any(option in param.opts for param in each.params)]
 
 
 def _with_usage(error: click.ClickException) -> str:
