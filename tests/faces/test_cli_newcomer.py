@@ -344,3 +344,8 @@ def test_a_plan_without_confidences_names_the_option_for_a_guess(folder) -> None
     said = run("plan", "bare.csv", "--stop-labels", 10).output
     assert "give the accuracy you expect (--expect 0.9)." in said
     assert "(expect=0.9)" in fl.plan(fl.read_pool("bare.csv"), budgets=[5], runs=2).words
+
+
+def test_a_missing_file_of_classes_is_said(folder) -> None:
+    said = run("new", "audit.db", "tickets.csv", "--classes", "names.txt", code=2).output
+    assert "there is no file 'names.txt', and one class is not enough." in said

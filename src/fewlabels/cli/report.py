@@ -12,7 +12,8 @@ _HELP = """Write a report: one HTML file that loads nothing from elsewhere, for 
 
 It has the answer in a sentence, a table and plots of all groups, how the labels were chosen, what more labels would
 change, and every setting. The ending of the file name is the format: .html, .md or .json. Without -o the file is named
-after the assessment; with -o - the report goes to stdout.
+after the assessment; with -o - the report goes to stdout. A report of that name is replaced: nobody has typed anything
+into it.
 
 \b
 Examples:

@@ -145,8 +145,8 @@ def margins(belief: Belief, cells: Cells, a: int, b: int) -> list[tuple[Margin, 
     """The margin of a over b with the number of items: over all, and in each group if there are several."""
     rows = rows_of(cells)
     sizes = rows.size.reshape(-1, len(rows.models))[:, 0].tolist()
-    counted = list(zip(joint(belief).plain.margins(a, b), [sum(sizes), *sizes], strict=True))
-    return counted if len(sizes) > 1 else counted[:1]
+    pairs = list(zip(joint(belief).plain.margins(a, b), [sum(sizes), *sizes], strict=True))
+    return pairs if len(sizes) > 1 else pairs[:1]
 
 
 def apart(values: NDArray[np.float64], belief: Belief, cells: Cells, a: int, b: int) -> NDArray[np.float64]:

@@ -149,6 +149,11 @@ def class_list(text: str | list[str] | None) -> list[str] | None:
                 f"cannot read the classes in {text}: {error}. Save them as UTF-8, one on a line."
             ) from None
         return [line.strip() for line in lines if line.strip()]
+    if "," not in text:
+        raise InputError(
+            f"there is no file {text!r}, and one class is not enough. Name the classes with commas, or a file with one "
+            "on each line."
+        )
     return [part.strip() for part in text.split(",")]
 
 

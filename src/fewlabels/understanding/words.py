@@ -45,11 +45,12 @@ class Understood:
 
 def formats(sources: Iterable[Source]) -> list[Understood]:
     """Lines about the files of other programs: what they are, and what of them is taken."""
-    told = dict.fromkeys(source.told for source in sources if source.told)
+    descriptions = dict.fromkeys(source.told for source in sources if source.told)
     sample, format_ = ("items", "--sample N"), ("format", "--predicted NAME")
-    named = (sample if "drawn at random" in words else format_ for words in told)
+    named = (sample if "drawn at random" in words else format_ for words in descriptions)
     return [
-        Understood(what, "", option, tuple(words.split(" "))) for (what, option), words in zip(named, told, strict=True)
+        Understood(what, "", option, tuple(words.split(" ")))
+        for (what, option), words in zip(named, descriptions, strict=True)
     ]
 
 
