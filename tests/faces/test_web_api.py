@@ -282,7 +282,7 @@ def test_the_dashboard_says_what_the_assessment_says() -> None:
     assert find(audit).headline in live  # the same words as in the report and on the command line
     assert audit.standing().words in live
     assert audit.standing().words not in forecast  # said once
-    assert "<h2>Chance of having the lowest accuracy</h2>" in live
+    assert "<h2>Too few labels to say which class has the lowest accuracy</h2>" in live
     assert live.count("<figure") == 3
     assert f"<p>{outlook(audit, ONLY_THESE)}</p>" in forecast  # as the forms of the browser call it
     assert labels.content.decode("utf-8-sig").splitlines()[0] == "id,label"
