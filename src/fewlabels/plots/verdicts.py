@@ -95,9 +95,7 @@ class Verdicts(Plot):
         return cls.of_table(reading.answer.table, metric.name, metric.in_percent, labels, reading.noun)
 
     @classmethod
-    def of_table(
-        cls, table: Table, measure: str, share: bool, labels: Mapping[str, str], noun: str = "group"
-    ) -> Self:
+    def of_table(cls, table: Table, measure: str, share: bool, labels: Mapping[str, str], noun: str = "group") -> Self:
         """Read the table of a verdict, with the labels of each group in words."""
         settings = table.settings
         return cls(
