@@ -168,6 +168,49 @@ def test_named_groups_other_groups_other_metrics_and_all_items() -> None:
         audit.check("accuracy >= 0.8", only=["sock"])
 
 
+def test_the_labels_that_are_named_are_those_that_the_number_rests_on() -> None:
+    audit = told_exactly({**GOOD, "shirt": (20, 27)}, asked=True, target="pool")
+    true = dict(zip(audit.pool.ids, (audit.pool.classes[k] for k in audit.pool.predicted), strict=True))
+    labels = audit.labels()
+    truly = [item for item, label in labels.items() if label == "coat"]
+    found = sum(true[item] == "coat" for item in truly)
+    assert 0 < found < len(truly) < len(labels)
+    rest = f"{found} of {len(truly)} found"
+    check = audit.check("recall:coat >= 0.99", overall=True)
+    assert f"Labels: {rest}." in check.words
+    (row,) = check.table.rows()
+    assert (row["labelled"], row["counted"], row["of_these"]) == (len(labels), len(truly), found)
+    assert rest in junit([check], "audit")
+    every = audit.check("recall:coat >= 0.99", groups="column:place")
+    undecided = [row for row in every.table.rows() if row["verdict"] == every.verdict]
+    shown = {row["group"]: f"{row['of_these']} of {row['counted']} found" for row in undecided}
+    assert sum(every.table["counted"]) == len(truly)
+    assert all(f"{name} ({words})" in every.words for name, words in shown.items())
+    cases = ET.fromstring(junit([every], "audit")).iter("testcase")
+    said = {case.get("name"): case[0].get("message") for case in cases}
+    assert all(said[name].endswith(f"{words}.") for name, words in shown.items())
+
+
+def test_a_verdict_that_is_counted_has_no_probability() -> None:
+    every = dict.fromkeys(CLASSES, (80, 20))
+    whole, larger = (told_exactly(every, asked=True, target=target) for target in ("pool", "population"))
+    for line, said in (("accuracy >= 0.7", "Pass"), ("accuracy >= 0.9", "Fail")):
+        for more in ({}, {"overall": True}, {"guarantee": "anytime"}):
+            words = whole.check(line, **more).words
+            assert words.startswith(f"{said}: ")
+            assert "(counted, not estimated)." in words
+            assert "probability" not in words
+            assert "guaranteed" not in words
+            assert "counted" not in larger.check(line, **more).words
+    # One item is open, and a group of which all items are labelled may be beside one that is not.
+    nearly = told_exactly({**every, "coat": (79, 20), "boot": (20, 80)}, asked=True, target="pool")
+    assert "with probability over 99%" in nearly.check("accuracy >= 0.5", only=["coat"]).words
+    assert "with probability" in nearly.check("accuracy >= 0.5", only=["coat", "bag"]).words
+    assert "(counted, not estimated)" in nearly.check("accuracy >= 0.5").words
+    own = told_exactly(every, asked=True, target="pool", task=fl.Certify(fl.Accuracy(), at_least=0.9))
+    assert "(counted, not estimated)." in own.answer().headline
+
+
 def test_a_forecast_says_how_many_more_labels_it_will_take() -> None:
     audit = told_exactly({**GOOD, "coat": (3, 0)}, prior=fl.Learned())
     check = audit.check("accuracy >= 0.3", foresee=True)

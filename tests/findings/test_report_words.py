@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import fewlabels as fl
@@ -241,3 +242,28 @@ def test_what_is_only_likely_is_said_to_be_so() -> None:
     assert likely.basis == "Based on the labels of a (40 of 40 right) and b (40 of 40 right)."
     audit.tell({item: labels[item] for item in list(labels)[80:300]}, adopt=True)
     assert find(audit).headline.startswith("The accuracy is about the same for a and b: ")
+
+
+def test_it_says_why_a_few_labels_can_leave_a_group_without_a_number_beside_one_without_labels() -> None:
+    rng = np.random.default_rng(4)
+    sizes = {"sure": 60, "unsure": 60, "a": 200, "b": 200}
+    place = [name for name, n in sizes.items() for _ in range(n)]
+    confidence = np.where(np.isin(place, ["unsure"]), 0.35, 0.97)
+    confidence[120:] = rng.uniform(0.3, 0.99, 400)
+    data = {
+        "id": [f"i{i}" for i in range(520)],
+        "predicted": [f"class {i % 5}" for i in range(520)],
+        "confidence": confidence,
+        "place": place,
+    }
+    items = fl.read_pool(data)
+    audit = fl.create(None, "places", items, fl.by_column(items, "place"), seed=1)
+    right = [*range(60, 63), *(i for i in range(120, 220) if rng.random() < confidence[i])]
+    labels = {f"i{i}": f"class {i % 5}" for i in right}
+    labels |= {f"i{i}": f"class {(i + 1) % 5}" for i in range(120, 220) if i not in right}
+    audit.tell(labels, adopt=True)
+    report = report_of(audit)
+    evidence = {row.group: (row.labelled, row.evidence) for row in report.groups}
+    assert evidence["unsure"] == (3, "few")
+    assert evidence["sure"] == (0, "scores")
+    assert "a few labels can have no number while one without labels has one" in report.words.rule

@@ -190,6 +190,9 @@ def test_the_command_line_there_and_back(tmp_path: Path, monkeypatch: pytest.Mon
     words = run("tell", "a.db", tasks, "--annotator", "ann")
     assert f"{tasks} is an export of {PROGRAMS[program].title} with 50 answers." in words
     assert "50 labels taken, 0 skipped. 50 labels so far." in words
+    words = run("tell", "a.db", tasks, "--annotator", "ann")
+    assert "Nothing new: 50 labels known before. 50 labels so far." in words
+    assert "taken" not in words
     assert "is an export of a labelling program, and 'p.csv' is not" in run("tell", "a.db", tasks, "p.csv", code=2)
     assert "--decide takes a table" in run("tell", "a.db", tasks, "--decide", code=2)
     who = set(fl.load("a.db", "p").log()["annotator"])

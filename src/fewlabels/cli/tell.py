@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from fewlabels.assessment import Assessment
     from fewlabels.errors import Place
+    from fewlabels.interop.annotations import Annotation
     from fewlabels.io.labels import LabelRow
     from fewlabels.pool import Pool
 
@@ -183,10 +184,23 @@ def _tell_annotations(
         talk(f"{file} is an export of {named(program).title} with {counted(len(read), 'answer')}.")
         annotations += [replace(answer, annotator=answer.annotator or annotator) for answer in read]
     title = named(next(iter(exports.values()))).title
+    known = _known(audit, annotations)
     taken, skipped = tell_annotations(audit, annotations, adopt=adopt, program=title)
-    talk(f"{counted(taken, 'label')} taken, {skipped:,} skipped. {counted(audit.labelled, 'label')} so far.")
+    said = f"{counted(taken, 'label')} taken{f' ({known:,} known before)' if known else ''}, {skipped:,} skipped"
+    if known and known == taken:
+        known_ones = f"{counted(known, 'label')} known before"
+        said = f"{known_ones}, {skipped:,} skipped" if skipped else f"Nothing new: {known_ones}"
+    talk(f"{said}. {counted(audit.labelled, 'label')} so far.")
     if as_json:
-        emit_json({"told": taken, "skipped": skipped, "labels": audit.labelled, "pending": len(audit.pending())})
+        counts = {"told": taken, "skipped": skipped, "known": known}
+        emit_json({**counts, "labels": audit.labelled, "pending": len(audit.pending())})
+
+
+def _known(audit: Assessment, annotations: Sequence[Annotation]) -> int:
+    """How many of the labels their annotators have given before, as when an export is told twice."""
+    told = {(each.annotator, each.item): each.label for each in annotations if each.label is not None}
+    own = {who: _own_labels(audit, who) for who, _ in told}
+    return sum(own[who].get(item) == label for (who, item), label in told.items())
 
 
 def _rows(word: str, pool: Pool, id_: str, label: str, *, any_size: bool) -> list[LabelRow]:

@@ -45,7 +45,8 @@ _RULE = (
 )
 _LEARNED = (
     "If the range is that short with fewer labels, the number rests on {what} in the other {nouns}, and is marked as "
-    "such."
+    "such. So a {noun} with a few labels can have no number while one without labels has one: less is known about some "
+    "{nouns} than about others, and a few labels may not make up for that."
 )
 
 

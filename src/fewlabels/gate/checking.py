@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fewlabels.errors import Argument, SpecError
 from fewlabels.findings.doubts import missing
-from fewlabels.findings.labels import right_labels, tally
+from fewlabels.findings.labels import right_labels, shown_by_labels, tally
 from fewlabels.findings.overall import rests
 from fewlabels.findings.reading import noun_of, predictor_of
 from fewlabels.gate.rules import certify_from
@@ -19,6 +19,7 @@ from fewlabels.stopping import Stop
 from fewlabels.table import Table
 from fewlabels.tasks.backing import ENOUGH
 from fewlabels.tasks.certify_words import in_words
+from fewlabels.tasks.grounds import of_these
 from fewlabels.wording import counted, listed, plural, shortened
 
 if TYPE_CHECKING:
@@ -48,8 +49,9 @@ class Check:
     words
         The verdict in a sentence or two, with the groups that decide it.
     table
-        A row for each group, the worst first: columns group, n, labelled, right (where labels show it), mean, low,
-        high, reaches and verdict.
+        A row for each group, the worst first: columns group, n, labelled, mean, low, high, reaches, backed and verdict.
+        After labelled stands right, where labels show it. For another share there are counted, the labels that it is
+        about, and of_these, the hits among them: for recall, those truly of the class, and those that were found.
     forecast
         How many more labels a verdict will probably take, in words; empty if that was not asked for or is not known.
     lasting
@@ -125,13 +127,14 @@ def check(
     only = [groups.called(name) or name for name in rule.only]
     task = rule.task or certify_from(rule.line, pool, only=only, sure=rule.sure, guarantee=rule.guarantee)
     answer = audit.answer(task, groups, model=model, level=level, draws=draws)
-    table, verdict = _with_right(audit, task, groups, answer.table, model), answer.settings["verdict"]
+    table, verdict = _with_shown(audit, task, groups, answer.table, model), answer.settings["verdict"]
     if rule.overall and (why := _lacks(audit)):
         verdict = "open"
         words = f"Not enough evidence: {why}."
         table = Table({**table.columns, "verdict": ["open"]}, dict(table.settings) | {"verdict": "open"})
     else:
-        words = f"{in_words(task, answer, noun_of(groups), predictor_of(audit))} {_deciding(table, verdict)}"
+        words = f"{in_words(task, answer, noun_of(groups), predictor_of(audit))} "
+        words += _deciding(table, verdict, task.metric.hit)
         basis, spoken_for = rests(audit, sum(table["labelled"])) if rule.overall else ("", False)
         words += f" {basis[0].upper()}{basis[1:]}." if basis else ""
         other = pool is not audit.pool or groups.recipe != audit.groups.recipe
@@ -176,16 +179,18 @@ def _lacks(audit: Assessment) -> str:
     return f"{bare:,} of {len(rows):,} {plural(noun)} {verbs[0]} no label, and {verbs[1]} towards the whole"
 
 
-def _with_right(audit: Assessment, task: Certify, groups: Partition, table: Table, model: str | None) -> Table:
-    """The table with the column right after labelled, where labels show it."""
+def _with_shown(audit: Assessment, task: Certify, groups: Partition, table: Table, model: str | None) -> Table:
+    """The table with what labels show about the metric after labelled: right, or counted and of_these, or neither."""
+    names = table["group"]
+    added: dict[str, Any] = {}
     right = right_labels(audit, groups, task.metric.cells(audit.pool_of(model), groups).outcomes, model)
-    if right is None:
-        return table
+    if right is not None:
+        added = {"right": [right[name] for name in names]}
+    elif (shown := shown_by_labels(audit, groups, task.metric, model)) is not None:
+        added = {"counted": [shown[name].counted for name in names], "of_these": [shown[name].hits for name in names]}
     columns: dict[str, Any] = {}
     for name, values in table.columns.items():
-        columns[name] = values
-        if name == "labelled":
-            columns["right"] = [right[group] for group in table["group"]]
+        columns |= {name: values} | (added if name == "labelled" else {})
     return Table(columns, table.settings)
 
 
@@ -199,17 +204,18 @@ def _steered(audit: Assessment) -> str:
     return f" {steered} To be sure, ask for items at random (the policy 'items')."
 
 
-def _deciding(table: Table, verdict: Verdict) -> str:
+def _deciding(table: Table, verdict: Verdict, hit: str) -> str:
     """The groups that decide the verdict, each with its labels: those that fail, those that are open, or the worst."""
     rows = list(table.rows())
     decide = [row for row in rows if row["verdict"] == verdict] if verdict != "pass" else rows[:1]
     decide = decide or rows[:1]
-    shown = [f"{shortened(row['group'], 40)} ({support(row)})" for row in decide[:_NAMED]]
+    shown = [f"{shortened(row['group'], 40)} ({support(row, hit)})" for row in decide[:_NAMED]]
     more = [f"{len(decide) - _NAMED:,} more"] if len(decide) > _NAMED else []
     if len(rows) == 1:
         if not rows[0]["labelled"]:
             return "There is no label yet."
-        return f"{'Labels:' if 'right' in rows[0] else 'Based on'} {support(rows[0])}."
+        are_shown = {"right", "of_these"} & set(table.columns)
+        return f"{'Labels:' if are_shown else 'Based on'} {support(rows[0], hit)}."
     begin = {"pass": "Closest to the line", "fail": "Below it" if _wants_more(table) else "Above it"}
     return f"{begin.get(verdict, 'Undecided')}: {listed([*shown, *more])}."
 
@@ -218,10 +224,16 @@ def _wants_more(table: Table) -> bool:
     return bool(table.settings["at_least"])
 
 
-def support(row: Any) -> str:
-    """The labels that a group has: k of n right, or how many."""
+def support(row: Any, hit: str) -> str:
+    """The labels that a group's number rests on: k of n right, or `hit` of those that it is about, or how many.
+
+    >>> support({"labelled": 84, "counted": 27, "of_these": 20}, "found")
+    '20 of 27 found'
+    """
     if not row["labelled"]:
         return "no label"
+    if "of_these" in row:
+        return of_these(row["of_these"], row["counted"], hit)
     return f"{row['right']:,} of {row['labelled']:,} right" if "right" in row else counted(row["labelled"], "label")
 
 

@@ -27,9 +27,9 @@ def junit(checks: Sequence[Check], name: str) -> str:
 
 
 def _suite(check: Check, name: str) -> str:
-    rows = list(check.table.rows())
+    rows, hit = list(check.table.rows()), check.task.metric.hit
     cases = [_case(check.rule.title, name, check.verdict, f"{check.words} {check.forecast}".strip())]
-    cases += [_case(row["group"], f"{name}: {check.rule.title}", row["verdict"], _said(row)) for row in rows]
+    cases += [_case(row["group"], f"{name}: {check.rule.title}", row["verdict"], _said(row, hit)) for row in rows]
     verdicts = [check.verdict, *(row["verdict"] for row in rows)]
     counts = f'tests="{len(cases)}" failures="{verdicts.count("fail")}" errors="0" skipped="{verdicts.count("open")}"'
     inside = "\n".join(cases)
@@ -44,11 +44,11 @@ def _case(title: str, where: str, verdict: str, words: str) -> str:
     return f"{head}><{tag} message={_quoted(words)}/></testcase>"
 
 
-def _said(row: Mapping[str, Any]) -> str:
+def _said(row: Mapping[str, Any], hit: str) -> str:
     if row["verdict"] == "pass":
         return ""
     begin = "Does not reach the line" if row["verdict"] == "fail" else "Not enough evidence"
-    return f"{begin}: {support(row)}."
+    return f"{begin}: {support(row, hit)}."
 
 
 def _quoted(text: str) -> str:

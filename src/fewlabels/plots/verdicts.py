@@ -9,7 +9,6 @@ from fewlabels.plots.drawing.picture import Key, Picture, scale
 from fewlabels.plots.drawing.row_panel import Entry, rows_panel
 from fewlabels.plots.plot import Plot
 from fewlabels.tasks.certify_words import SHORT, chance
-from fewlabels.tasks.grounds import support
 from fewlabels.wording import Style, chosen, counted, listed, shortened
 
 if TYPE_CHECKING:
@@ -36,14 +35,13 @@ _WORDS: dict[Verdict, str] = {"fail": "fail", "open": "open: not enough evidence
 class Judged:
     """One group: its items, its labels, its value with an interval, the chance that it reaches the line, its verdict.
 
-    `right` is the number of labels that show a right prediction, if labels show that; `backed` says whether it has
-    labels of its own, so that a chance may be said.
+    `labels` are those that its number rests on, in words; `backed` says whether it has labels of its own, so that a
+    chance may be said.
     """
 
     group: str
     n: int
-    labelled: int
-    right: int | None
+    labels: str
     mean: float | None
     low: float | None
     high: float | None
@@ -93,13 +91,12 @@ class Verdicts(Plot):
     def read(cls, reading: Reading) -> Self:
         """Read the answer."""
         metric = reading.audit.spec.task.metric
-        return cls.of_table(reading.answer.table, metric.name, metric.in_percent, reading.right, reading.noun)
+        labels = {row.group: row.labels for row in reading.rows(reading.measured)}
+        return cls.of_table(reading.answer.table, metric.name, metric.in_percent, labels, reading.noun)
 
     @classmethod
-    def of_table(
-        cls, table: Table, measure: str, share: bool, right: Mapping[str, int] | None = None, noun: str = "group"
-    ) -> Self:
-        """Read the table of a verdict; the labels that are right are taken from it if it has them."""
+    def of_table(cls, table: Table, measure: str, share: bool, labels: Mapping[str, str], noun: str = "group") -> Self:
+        """Read the table of a verdict, with the labels of each group in words."""
         settings = table.settings
         return cls(
             measure,
@@ -108,7 +105,7 @@ class Verdicts(Plot):
             settings["at_least"],
             settings["level"],
             settings["guarantee"],
-            tuple(_judged(row, right) for row in table.rows()),
+            tuple(_judged(row, labels[row["group"]]) for row in table.rows()),
             noun=noun,
         )
 
@@ -156,22 +153,19 @@ class Verdicts(Plot):
     def _entry(self, row: Judged) -> Entry:
         tone, sign = _LOOKS[row.verdict]
         mean, between = self._style.value(row.mean), self._style.range(row.low, row.high)
-        labels = support(row.labelled, row.right)
-        labels = labels if row.right is not None and row.labelled else counted(row.labelled, "label")
         tip = (
-            f"{shortened(row.group)}: {SHORT[row.verdict]}; {self.measure} {mean} ({between}), {labels} of "
+            f"{shortened(row.group)}: {SHORT[row.verdict]}; {self.measure} {mean} ({between}), {row.labels}; "
             f"{counted(row.n, 'item')}; chance that it reaches the line: {chance(row.reaches, backed=row.backed)}"
         )
-        aside = f"{SHORT[row.verdict]}: {mean} ({between}), {labels}"
+        aside = f"{SHORT[row.verdict]}: {mean} ({between}), {row.labels}"
         return Entry(
             row.group, row.mean, row.low, row.high, tip, tone, sign == "hollow", aside, mean, diamond=sign == "diamond"
         )
 
 
-def _judged(row: Mapping[str, Any], right: Mapping[str, int] | None) -> Judged:
-    names = ("group", "n", "labelled", "mean", "low", "high", "reaches", "backed", "verdict")
-    shown = row.get("right", None if right is None else right[row["group"]])
-    return Judged(**{name: row[name] for name in names}, right=shown)
+def _judged(row: Mapping[str, Any], labels: str) -> Judged:
+    names = ("group", "n", "mean", "low", "high", "reaches", "backed", "verdict")
+    return Judged(**{name: row[name] for name in names}, labels=labels)
 
 
 def _verb(kind: Verdict, n: int) -> str:

@@ -170,7 +170,8 @@ def _chance(row: GroupRow | Mapping[str, Any]) -> str:
 def _checked(check: Check) -> dict[str, Any]:
     """Return what the page shows about a rule."""
     metric = check.task.metric
-    plot = Verdicts.of_table(check.table, metric.name, metric.in_percent)
+    labels = {row["group"]: support(row, metric.hit) for row in check.table.rows()}
+    plot = Verdicts.of_table(check.table, metric.name, metric.in_percent, labels)
     return {
         "said": check,
         "metric": metric.name,

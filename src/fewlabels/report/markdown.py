@@ -108,7 +108,7 @@ def _checks(report: Report) -> list[str]:
         rows = [
             (
                 row["group"],
-                support(row),
+                support(row, check.task.metric.hit),
                 style.value(row["mean"]),
                 style.range(row["low"], row["high"]),
                 row["verdict"],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from fewlabels.metrics import Prevalence
 from fewlabels.undefined import left_out_words
-from fewlabels.wording import NONE, Style, counted, listed, plural, probability, shortened
+from fewlabels.wording import NONE, Style, counted, is_exact, listed, plural, probability, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +22,7 @@ ONE_LOOK = (
 )
 """What a pass does not promise where no bets decide it."""
 _NAMED = 5
+_COUNTED = " (counted, not estimated)"
 _ANOTHER = "Ask about another class."
 NAMES: dict[Verdict, str] = {"pass": "pass", "fail": "fail", "open": "not enough evidence"}
 """The verdicts in words."""
@@ -58,14 +59,21 @@ def answer(
     columns: Mapping[str, Sequence[Any]],
     noun: str = "group",
     whose: str = "classifier",
+    counted_groups: Sequence[str] = (),
 ) -> str:
-    """The verdict in a sentence, with groups called by their noun, about a "classifier" or a "judge"."""
+    """The verdict in a sentence, with groups called by their noun, about a "classifier" or a "judge".
+
+    What is said of `counted_groups` alone is certain, and has no probability.
+    """
     if verdict == "pass":
-        return f"Pass: {_every(task, len(columns['group']), noun, whose)} {goal(task)}{_how_sure(task, sure)}."
+        how = _COUNTED if set(columns["group"]) <= set(counted_groups) else _how_sure(task, sure)
+        return f"Pass: {_every(task, len(columns['group']), noun, whose)} {goal(task)}{how}."
     if verdict == "fail":
         verb = "does" if len(failed) == 1 and not _of_items(task, columns) else "do"
         who = _names(failed) if len(columns["group"]) > 1 or task.only else _all_of_it(task, whose)
-        return f"Fail: {who} {verb} not have {goal(task)}{_each_how_sure(task, failed, columns, sure)}."
+        are_counted = bool(failed) and set(failed) <= set(counted_groups)
+        how = _COUNTED if are_counted else _each_how_sure(task, failed, columns, sure)
+        return f"Fail: {who} {verb} not have {goal(task)}{how}."
     unsure = sum(verdict == "open" for verdict in columns["verdict"])
     if columns["mean"] == [None]:
         return f"Not enough evidence: there is no {task.metric.name}, as {task.metric.without_number}. {_ANOTHER}"
@@ -84,7 +92,8 @@ def of_table(
 ) -> str:
     """The sentence of a table of verdicts, and why labels do not support what they seem to say."""
     settings = table.settings
-    words = answer(task, settings["verdict"], sure, failed, table.columns, noun, whose)
+    known = [row["group"] for row in table.rows() if settings["target"] == "pool" and _is_counted(row)]
+    words = answer(task, settings["verdict"], sure, failed, table.columns, noun, whose, known)
     if settings["verdict"] == "open" and settings.get("adopted"):
         words += (
             f" {counted(settings['adopted'], 'label')} came from elsewhere, for items that were not asked for, and a "
@@ -100,6 +109,14 @@ def of_table(
     if settings.get("undefined") and len(table) > 1:
         words += f" {_undefined(task, settings['undefined'], noun)}"
     return f"{words} {left_out_words(settings.get('classes_left_out', 0))}".strip()
+
+
+def _is_counted(row: Mapping[str, Any]) -> bool:
+    """Whether all items of a group are labelled, and no label is in doubt.
+
+    An interval without a width is not enough: it may have none while the last few items are open.
+    """
+    return bool(row["labelled"] >= row["n"]) and is_exact(row["low"], row["high"])
 
 
 def _undefined(task: Certify, groups: int, noun: str) -> str:
@@ -126,7 +143,8 @@ def headline(task: Certify, grounds: Grounds) -> str:
     value = style.value(first["mean"], first["low"], first["high"])
     shown = f"{value}, {style.between(first['low'], first['high'])}; {worst.support}"
     if len(rows) == 1 or grounds.answer.groups == (first["group"],):
-        return f"{words} The estimate is {shown}."
+        is_counted = grounds.answer.settings["target"] == "pool" and _is_counted(first)
+        return f"{words} {f'It is {value}: {worst.support}' if is_counted else f'The estimate is {shown}'}."
     if is_open and len(open_ones) < len(rows):
         which = "That is" if len(open_ones) == 1 else "The least likely to reach it is"
         return f"{words} {which} {worst.short} ({shown})."
