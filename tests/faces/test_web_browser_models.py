@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import fewlabels as fl
 from fewlabels.cli.main import cli
 from fewlabels.store import Store
 from fewlabels.store.people import People
@@ -125,3 +126,44 @@ def test_from_two_files_to_an_answer_in_five_commands(tmp_path, monkeypatch, bro
     assert rows["private"]["more"] > 0.95
     assert rows["business"]["less"] > 0.5
     assert sum(rows[who]["low"] <= truth[who] <= rows[who]["high"] for who in CUSTOMERS) >= 2
+
+
+@pytest.mark.slow
+def test_on_a_phone_a_name_is_whole_and_how_far_a_model_is_behind_is_said(tmp_path, browser: Browser) -> None:
+    """The dashboard wrote gpt_smal and l on two lines, and the report of a phone left out how far it is behind."""
+    said = {"gpt_large": ["a", "b"] * 60, "gpt_small_of_may": ["a", "b"] * 40 + ["b", "a"] * 20, "other": ["a"] * 120}
+    pool = fl.read_pool({name: {"id": [str(i) for i in range(120)], "predicted": one} for name, one in said.items()})
+    store = Store(tmp_path / "audit.db")
+    token = People(store).invite("ann", "owner")
+    audit = fl.create(store, "which", pool, task=fl.Best(fl.Accuracy()))
+    audit.tell({item: "ab"[int(item) % 2] for item in audit.ask(40).ids})
+    report = audit.report(tmp_path / "which.html")
+    store.close()
+    with running(tmp_path / "audit.db") as server:
+        house = House(store, server, {}, browser)
+        page = house.come(token, "/dashboard/which", viewport={"width": 390, "height": 844})
+        name = page.locator("[data-part=groups] th", has_text="gpt_small_of_may")
+        name.wait_for(state="attached")
+        page.evaluate("document.querySelectorAll('details').forEach((part) => part.setAttribute('open', ''))")
+        lines = name.evaluate(
+            "(cell) => { const all = document.createRange(); all.selectNodeContents(cell); "
+            "return all.getClientRects().length }"
+        )
+        assert lines == 1
+        titles = page.locator("[data-part=groups] thead th:visible").all_inner_texts()
+        assert titles == ["Model", "Estimate", "95% range", "Chance", "Behind"]
+        rights = (
+            "(row) => [...row.querySelectorAll('th, td')].slice(1).map((cell) => cell.getBoundingClientRect().right)"
+        )
+        rows = page.locator("[data-part=groups] table tr")
+        assert [rows.nth(k).evaluate(rights) for k in range(4)] == [rows.first.evaluate(rights)] * 4
+        for context in house.opened:
+            context.close()
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(report.as_uri())
+    shown = [row.locator("[data-b]:visible").all_inner_texts() for row in page.locator("#table tbody tr").all()]
+    assert shown[0] == []  # the first is behind nobody
+    assert all(re.match(r"\d+ points? \(.* to .*\)$", text) for row in shown[1:] for text in row)
+    assert [len(row) for row in shown] == [0, 1, 1]
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.close()

@@ -259,3 +259,20 @@ def test_models_too_close_for_a_pool_are_called_so_and_where_to_ask_about_these_
     assert words in " ".join(dashboard(close).finding.doubts)
     assert not any(words in doubt for audit in (far, exact) for doubt in find(audit).doubts)
     assert (find(exact).answer.probability or 0) > 0.95
+
+
+def test_how_far_the_last_of_several_is_behind_is_called_rough() -> None:
+    """On one pool such an interval held in half of the runs with 20 labels; with two models every label is about it."""
+    words = "How far a model is behind is a rough guess too if it is more than 20 points"
+    good, near, bad = wrong(30, 35), wrong(0, 8), wrong(60, 160)
+
+    def doubts(**models: list[str]) -> str:
+        pool = fl.read_pool({name: {"id": NAMES, "predicted": said} for name, said in models.items()})
+        audit = fl.create(None, "which", pool, task=BEST)
+        truth = wrong(0, 0)
+        audit.tell({item: truth[NAMES.index(item)] for item in audit.ask(40).ids})
+        return " ".join(find(audit, draws=200).doubts)
+
+    assert words in doubts(good=good, near=near, bad=bad)
+    assert words not in doubts(good=good, bad=bad)
+    assert words not in doubts(good=good, near=near, third=wrong(40, 50))

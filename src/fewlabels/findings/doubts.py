@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _HARDLY = 0.2  # of the ways in which the labels of all items can come out, so few would settle the question
 _NAMED = 3  # models without some answers that are named after the first
+_FAR = 0.2  # points: further behind, intervals of a search held in half of the runs on one of five pools
 _INSTEAD = (
     "If this is the number you need, ask for it: an assessment with all items together as one group has a shorter "
     "range."
@@ -95,7 +96,19 @@ def _rough(grounds: Grounds) -> list[str]:
         f"How often each model is right is a rough guess, which can be off by more than its range: {drawn} drawn at "
     )
     words += "random from all items. Which model is better does not depend on it. If you need the number, ask for the "
-    return [f"{words}accuracy of one model too."]
+    return [f"{words}accuracy of one model too.{_far(grounds)}"]
+
+
+def _far(grounds: Grounds) -> str:
+    """A sentence on models far behind the best of several: hardly any label was asked for to tell them from it."""
+    table = grounds.answer.table
+    gaps = [gap for gap in table.columns.get("behind", ()) if gap is not None]
+    if len(gaps) <= 2 * len(grounds.answer.groups) or max(gaps) < _FAR:
+        return ""
+    return (
+        f" How far a model is behind is a rough guess too if it is more than {_FAR * 100:.0f} points: labels went to "
+        "the models that may be the best. If you need that number, compare the two."
+    )
 
 
 def is_out_of_reach(grounds: Grounds) -> bool:
