@@ -19,6 +19,8 @@ _VERDICTS = {
 }  # fmt: skip
 # Of these, the ways of writing true and false: a column may have several of them, and they are no grades.
 _PLAIN = ("pass", "passed", "yes", "y", "true", "1")
+# Verdicts that may as well be the answer to a question, and say nothing about how good something is.
+_SAYS_SO = ("yes", "y", "true", "1")
 # What is positive need not be good: a positive test, a negative review.
 _PAIRS = _VERDICTS | {"positive": "negative", "pos": "neg"}
 
@@ -43,6 +45,16 @@ def passing(verdicts: Sequence[str]) -> str | None:
     good = [verdict for verdict in worded if is_passing(verdict)]
     fails = _VERDICTS.values()
     return good[0] if len(good) == 1 and any(word in fails for word in worded.values()) else None
+
+
+def is_grade(verdicts: Sequence[str]) -> bool:
+    """Whether some verdicts say how good something is, as right and wrong do, and not what is so, as yes and no do.
+
+    >>> is_grade(["wrong", "Right"]), is_grade(["yes", "no"]), is_grade(["cat", "dog"])
+    (True, False, False)
+    """
+    good = passing(verdicts)
+    return good is not None and good.strip().casefold() not in _SAYS_SO
 
 
 def positive_of(classes: Sequence[str]) -> str | None:

@@ -96,6 +96,17 @@ def test_answers_in_free_text_are_noticed(tmp_path, monkeypatch):
     assert "free texts" not in run("new", "audit.db", "classes.csv", "--best", "--models", "a,b").output
 
 
+def test_grades_of_each_models_own_answer_are_noticed(tmp_path, monkeypatch):
+    """An answer of one model can be right where that of the other is wrong: no label is true of both."""
+    monkeypatch.chdir(tmp_path)
+    rows = [(f"q{k}", f"How many is {k}?", k % 5 > 0, k % 7 == 0) for k in range(60)]
+    for file, (good, bad), warns in (("graded", ("right", "wrong"), True), ("said", ("yes", "no"), False)):
+        cells = [(*row[:2], *(good if passes else bad for passes in row[2:])) for row in rows]
+        write(tmp_path / f"{file}.csv", ["id", "question", "gpt_verdict", "llama_verdict"], cells)
+        output = run("new", "audit.db", f"{file}.csv", "--best").output
+        assert ("grades each model's own answer" in output) == warns
+
+
 def test_one_log_serves_both_models(two, tmp_path):
     run("new", "audit.db", "old.csv", "new.csv", "--model", "new", "--groups", "whole")
     batch = run("ask", "audit.db", "-n", "100").stdout

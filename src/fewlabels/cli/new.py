@@ -132,7 +132,7 @@ def new(address: str, words: Sequence[str], *, dry_run: bool, as_json: bool, **o
     _say(f"{', '.join(files)}: {counted(len(pool), 'item')}", lines, "files were" if len(files) > 1 else "file was")
     if pool.score_sums is None and options["classes"] is None and not options["verdict"]:
         talk("If some true classes are never predicted, name all classes with --classes: labels must be one of them.")
-    for warning in filter(None, (_texts(pool), _small(groups, task))):
+    for warning in filter(None, (_texts(pool), _grades(pool), _small(groups, task))):
         talk(warning)
     if advice := in_bins(groups, pool):
         talk(advice)
@@ -299,6 +299,20 @@ def _texts(pool: Pool) -> str:
     return (
         f"{texts} Put each answer in a row of its own, with a column that says pass or fail, and name that column with "
         "--verdict: people then pass or fail each answer."
+    )
+
+
+def _grades(pool: Pool) -> str:
+    """Warn about columns that may grade each model's own answer, so that no one label is true for all; empty if not."""
+    from fewlabels.opposites import is_grade
+
+    if not pool.models or not is_grade(pool.choices):
+        return ""
+    words = " or ".join(repr(name) for name in pool.choices[:3])
+    return (
+        f"If {words} grades each model's own answer, one label cannot be true of all models: put each answer in a row "
+        "of its own, with columns for the model and the grade, named with --groups column:MODEL and --verdict. "
+        "If these are judges that grade the same answer, go on."
     )
 
 
