@@ -294,11 +294,7 @@ class Views:
         task, pools = subject.spec.task, subject.whole
         rows, simple = task.cells(pools, groups), metric.marginal and not metric.high_is_bad
         if model is None and not simple:
-            raise SpecError(
-                f"{subject.name!r} is about several models, and this question is about one of them. Name it, with ",
-                Argument("model"),
-                ".",
-            )
+            raise about_one_model(subject.name)
         with self.journal.reading() as ledger:
             items, true = ledger.labels()
             outcomes = task.metric.outcomes(pools, rows, items, true)
@@ -331,3 +327,12 @@ def _merged(belief: Belief, fine: Cells, cells: Cells) -> Strata:
     """The belief about cells, from that about parts of them."""
     first = np.unique(fine.cell, return_index=True)[1]
     return Strata(belief, cells.cell[first].astype(np.int64), cells.size)
+
+
+def about_one_model(name: str) -> SpecError:
+    """The error where an assessment of several models is asked about one of them, and nobody says which."""
+    return SpecError(
+        f"{name!r} is about several models, and this question is about one of them. Name it, with ",
+        Argument("model"),
+        ".",
+    )

@@ -107,6 +107,13 @@ def test_grades_of_each_models_own_answer_are_noticed(tmp_path, monkeypatch):
         assert ("grades each model's own answer" in output) == warns
 
 
+def test_a_table_about_one_model_asks_which(two):
+    """`fairness` ended in a traceback, where `classes` said what to do."""
+    run("new", "audit.db", "old.csv", "new.csv", "--best")
+    for command in (("classes",), ("fairness", "--groups", "predicted")):
+        assert "Name it, with --model." in run(command[0], "audit.db", *command[1:], code=2).output
+
+
 def test_one_log_serves_both_models(two, tmp_path):
     run("new", "audit.db", "old.csv", "new.csv", "--model", "new", "--groups", "whole")
     batch = run("ask", "audit.db", "-n", "100").stdout

@@ -21,6 +21,7 @@ from fewlabels.table import Table
 from fewlabels.tasks.backing import FEW
 from fewlabels.tasks.grounds import SAFE
 from fewlabels.undefined import divided
+from fewlabels.views import about_one_model
 from fewlabels.wording import Style, counted, is_exact, percent, probability, shortened
 
 if TYPE_CHECKING:
@@ -137,6 +138,8 @@ def read_fairness(
     names of the two classes show it (yes, true, 1, positive, pass).
     """
     level = check_level(level)
+    if model is None and audit.spec.task.of_models:
+        raise about_one_model(audit.name)
     pool = audit.pool_of(model)
     groups = audit.groups_of(model) if groups is None else groups_from(groups, pool)
     if (groups.sizes > 0).sum() < 2:
